@@ -1,0 +1,125 @@
+// The dataplane as the server sees it: flows, ports, workers, counters.
+//
+// Owns everything below it and starts and stops it in the right order. No DPDK
+// type, no proto, no gRPC passes through here. All functions may be called from
+// any control thread; none waits for a worker except where it says so.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/port/port_config.h"
+
+namespace sluice {
+
+enum class HugePages {
+  kNever,   // plain memory
+  kAuto,    // huge pages if enough are free, else plain memory
+  kDemand,  // refuse to start without
+};
+
+enum class IdleMode {
+  kAdaptive,  // back off, then sleep up to 100 us
+  kPoll,      // never sleep
+};
+
+struct DataplaneConfig {
+  HugePages huge_pages = HugePages::kNever;
+  uint32_t memory_mb = 0;               // 0: what the pool below needs, and room for tables
+  uint32_t packet_buffers = 16384;      // mbufs in the pool
+  uint32_t packet_buffer_bytes = 2176;  // room for frame bytes in each; longer frames take several
+  bool use_pci = false;                 // probe PCI devices
+  std::vector<std::string> eal_args;    // more arguments for EAL, as they are
+  std::vector<unsigned> worker_cpus;    // empty: worker_count of the allowed CPUs, chosen by PlaceWorkers
+  unsigned worker_count = 1;
+  IdleMode idle = IdleMode::kAdaptive;
+  unsigned rx_burst = 32;  // frames taken from a queue at a time, 1 to 32
+  FlowTableLimits limits;
+};
+
+// Why packets were dropped; each dropped packet has exactly one.
+enum class DropReason : uint8_t {
+  kNoFlow,
+  kActionDrop,
+  kTtl,
+  kOutputToIngress,
+  kNoSuchPort,
+  kMalformed,
+  kNoBuffers,
+};
+inline constexpr int kDropReasonCount = 7;
+// As in metrics and the API, for example "no_flow".
+const char* DropReasonName(DropReason reason);
+
+struct PacketTotals {
+  uint64_t received = 0;
+  uint64_t forwarded = 0;  // packets with at least one output
+  uint64_t drops[kDropReasonCount] = {};
+  uint64_t malformed = 0;  // packets, forwarded or dropped, whose headers contradict their own length
+};
+
+struct WorkerInfo {
+  unsigned id = 0;
+  unsigned cpu = 0;
+  int numa_node = -1;
+  unsigned rx_queues = 0;
+  uint64_t busy_cycles = 0;  // TSC cycles of polls that brought packets
+  uint64_t idle_cycles = 0;  // TSC cycles of the others, sleep included
+  uint64_t sleeps = 0;
+  uint64_t bursts = 0;  // polls that brought packets
+  PacketTotals totals;
+};
+
+class Dataplane {
+ public:
+  // Brings up EAL, the pool and the workers. Once a process, since EAL can't
+  // start twice. Errors: INVALID_ARGUMENT (configuration), PERMISSION_DENIED,
+  // RESOURCE_EXHAUSTED (memory: says what is needed and what there is),
+  // INTERNAL with EAL's own reason.
+  static absl::StatusOr<std::unique_ptr<Dataplane>> Start(const DataplaneConfig& config);
+  // Stops the workers, closes the ports, frees everything.
+  ~Dataplane();
+
+  FlowTable& flows();
+
+  // Waits for the device, not for workers. ALREADY_EXISTS, INVALID_ARGUMENT,
+  // PERMISSION_DENIED, RESOURCE_EXHAUSTED (ports), FAILED_PRECONDITION with the
+  // device's own reason.
+  absl::StatusOr<PortInfo> AddPort(const PortConfig& config);
+  // Waits until no worker uses the port. NOT_FOUND.
+  absl::StatusOr<PortInfo> RemovePort(uint32_t number);
+  struct PortChange {
+    std::optional<bool> enabled;
+    std::optional<bool> receive;
+    std::optional<uint32_t> mtu;
+  };
+  absl::StatusOr<PortInfo> UpdatePort(uint32_t number, const PortChange& change);
+  absl::StatusOr<PortInfo> GetPort(uint32_t number) const;
+  absl::StatusOr<uint32_t> PortNumber(const std::string& name) const;
+  std::vector<PortInfo> ListPorts() const;  // by ascending number
+
+  std::vector<WorkerInfo> Workers() const;
+  PacketTotals Totals() const;  // the workers' summed
+
+  struct Environment {
+    std::string dpdk_version;
+    bool huge_pages = false;
+    uint64_t tsc_hz = 0;
+  };
+  const Environment& environment() const;
+  static constexpr unsigned kMaxPorts = 32;
+
+ private:
+  class Impl;
+  explicit Dataplane(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,164 @@
+// The flow table: the one writer of flows, and what readers may ask of it.
+//
+// Writers hold a mutex among themselves. A change, or a whole batch, becomes
+// visible to packets by one release store of the table's version: every entry
+// says from which version on and until which it is there, and a worker reads
+// the version once a burst. What was removed is unlinked after every worker has
+// passed a quiescent state since, and freed after another (Reclaimer); at the
+// first of the two its counters are final.
+//
+// All public functions: any control thread. None blocks on a worker. The side
+// that workers use is classifier/classifier.h.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "dataplane/flow/action.h"
+#include "dataplane/flow/match.h"
+
+namespace sluice {
+
+class Classifier;
+class Reclaimer;
+
+// A flow as a controller writes it.
+struct FlowSpec {
+  uint8_t table_id = 0;
+  uint16_t priority = 0;
+  Match match;
+  ActionList actions;
+  uint64_t cookie = 0;
+};
+
+struct FlowStats {
+  uint64_t packets = 0;
+  uint64_t bytes = 0;                           // as received, without FCS
+  absl::Time last_used = absl::InfinitePast();  // InfinitePast: never
+};
+
+// A flow as the switch holds it, copied out.
+struct FlowInfo {
+  uint64_t id = 0;
+  FlowSpec spec;
+  FlowStats stats;
+  absl::Time create_time;
+};
+
+struct FlowIdentity {
+  uint8_t table_id = 0;
+  uint16_t priority = 0;
+  Match match;
+};
+using FlowKey = std::variant<uint64_t /* id */, FlowIdentity>;
+
+// Selects flows; what is left out selects everything.
+struct FlowFilter {
+  std::optional<uint8_t> table_id;
+  std::optional<uint16_t> priority;
+  Match match;  // flows with IsWithin(flow.match, match)
+  uint64_t cookie = 0;
+  uint64_t cookie_mask = 0;
+  std::optional<uint32_t> out_port;  // flows with an output to this port
+};
+
+struct CreateFlow {
+  FlowSpec spec;
+  bool allow_existing = false;
+  bool check_overlap = false;
+};
+struct UpdateFlow {
+  FlowKey key;
+  ActionList actions;
+  std::optional<uint64_t> cookie;
+  bool reset_stats = false;
+};
+struct DeleteFlow {
+  FlowKey key;
+};
+// A status stands for an item that was refused before it came here: it fails
+// with that status, in its place.
+using FlowChange = std::variant<CreateFlow, UpdateFlow, DeleteFlow, absl::Status>;
+
+struct FlowChangeResult {
+  absl::Status status;    // ALREADY_EXISTS, NOT_FOUND, RESOURCE_EXHAUSTED, or the item's own
+  uint64_t other_id = 0;  // with ALREADY_EXISTS: the flow that is in the way
+  FlowInfo flow;          // after the change; of a delete: with its final counters
+  bool created = false;
+};
+
+enum class BatchMode { kPerItem, kAllOrNothing };
+
+struct FlowTableLimits {
+  uint64_t max_flows = 1'000'000;
+  uint32_t max_masks_per_table = 4096;
+};
+
+struct TableInfo {
+  uint8_t id = 0;
+  uint64_t flow_count = 0;
+  uint32_t mask_count = 0;
+  uint64_t lookups = 0;        // packets
+  uint64_t matches = 0;        // packets
+  uint64_t masks_visited = 0;  // summed over packets
+};
+
+struct MaskInfo {
+  PacketKey mask{};
+  uint64_t flow_count = 0;
+  uint16_t max_priority = 0;
+  uint64_t lookups = 0;  // packets for which it was tried
+  uint64_t hits = 0;     // packets for which it gave the winner
+};
+
+class FlowTable {
+ public:
+  // worker_count: how many workers will ever count; reclaimer outlives the table.
+  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer);
+  ~FlowTable();
+
+  using Done = std::function<void(std::vector<FlowChangeResult>)>;
+  // Carries out the changes in order, visible in one instant. kAllOrNothing:
+  // if one fails, none is carried out, and the others' status is ABORTED.
+  // validate_only: answers as if, changes nothing. done is called exactly once:
+  // before Write returns if nothing was deleted, else by the reclaimer's thread
+  // when the counters are final.
+  void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
+
+  struct DeletedSum {
+    uint64_t count = 0;
+    FlowStats stats;
+  };
+  // Removes all that the filter selects in one instant; done as above.
+  void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
+
+  absl::StatusOr<FlowInfo> Get(const FlowKey& key) const;
+  // Up to `limit` flows with an id above after_id, by ascending id. Examines a
+  // bounded number of flows under the lock at a time.
+  std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
+
+  uint64_t size() const;
+  std::vector<TableInfo> Tables() const;
+  // In the order in which a lookup tries them.
+  std::vector<MaskInfo> Masks(uint8_t table_id) const;
+  const FlowTableLimits& limits() const;
+
+  // The workers' side.
+  Classifier& classifier();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+// A frame as bytes in memory, and where its headers are.
+//
+// Code under packet/ works on this and never on mbufs: the worker maps one to
+// the other, and tests and fuzzers use heap buffers, where a sanitizer sees
+// every byte read too far. Value types; the bytes belong to the caller.
+
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+struct Frame {
+  uint8_t* data;      // the first byte of the Ethernet header
+  uint32_t length;    // bytes that may be touched at data
+  uint32_t total;     // bytes of the whole frame; more than length if the rest lies in further segments
+  uint32_t headroom;  // bytes in front of data that a header may grow into
+};
+
+// Offsets from Frame::data. 0 means that there is no such header (or that it
+// is malformed, or beyond Frame::length).
+struct HeaderLayout {
+  uint16_t vlan_tags = 0;  // 0 to 2 tags that were parsed
+  uint16_t l3 = 0;         // IPv4, IPv6 or ARP
+  uint16_t l4 = 0;         // TCP, UDP, SCTP, ICMP or ICMPv6; never set for later fragments
+  uint16_t eth_type = 0;   // host order, of what stands at l3
+  uint8_t ip_proto = 0;    // as in PacketKey
+  uint8_t ip_frag = 0;     // as in PacketKey
+};
+
+}  // namespace sluice
