@@ -153,6 +153,9 @@ class FlowTable {
   std::vector<MaskInfo> Masks(uint8_t table_id) const;
   const FlowTableLimits& limits() const;
 
+  // Refills what workers take counters from; to be called every 10 ms or so.
+  void Housekeep();
+
   // The workers' side.
   Classifier& classifier();
 
