@@ -1,5 +1,12 @@
-// The Internet checksum (RFC 1071), whole and incremental (RFC 1624), and
-// SCTP's CRC-32c (RFC 9260). Pure; any thread.
+// Checksums after a change, from the change alone: the Internet checksum
+// (RFC 1624) and SCTP's CRC-32c (RFC 9260).
+//
+// Nothing here reads a packet's payload. So a change costs the same whatever
+// the packet's size, bytes that lie in other segments need not be at hand, and
+// a checksum that was wrong stays wrong by the same difference: a switch must
+// not turn a damaged packet into a valid one.
+//
+// Pure; any thread.
 
 #pragma once
 
@@ -8,16 +15,12 @@
 
 namespace sluice {
 
-// The folded, not yet complemented sum of the bytes as 16-bit big-endian words,
-// in network order as it would lie in memory; `initial` is such a sum.
-uint16_t SumBytes(const uint8_t* data, size_t length, uint16_t initial = 0);
-
-// RFC 1624, equation 3: the checksum after bytes old_bytes became new_bytes.
-// `length` is even and the bytes start at an even offset of what is summed;
-// checksum is as it lies in memory.
+// The checksum (as it lies in memory) after bytes old_bytes became new_bytes.
+// `length` is even and the bytes start at an even offset of what is summed.
 uint16_t UpdateChecksum(uint16_t checksum, const uint8_t* old_bytes, const uint8_t* new_bytes, size_t length);
 
-// CRC-32c as SCTP uses it, as it lies in memory at the header's checksum field.
-uint32_t Crc32c(const uint8_t* data, size_t length, uint32_t initial = 0);
+// The CRC-32c (as it lies in memory in an SCTP header) after the four bytes
+// old_bytes, with `following` bytes of the packet behind them, became new_bytes.
+uint32_t UpdateCrc32c(uint32_t crc, const uint8_t* old_bytes, const uint8_t* new_bytes, size_t following);
 
 }  // namespace sluice

@@ -17,15 +17,18 @@ struct Frame {
   uint32_t headroom;  // bytes in front of data that a header may grow into
 };
 
-// Offsets from Frame::data. 0 means that there is no such header (or that it
-// is malformed, or beyond Frame::length).
+// Offsets from Frame::data. 0 means that there is no such header, that it is
+// malformed, or that what lies between cannot be understood (an IPv6 header
+// whose extension headers run past its end): then nothing there is rewritten.
 struct HeaderLayout {
-  uint16_t vlan_tags = 0;  // 0 to 2 tags that were parsed
+  uint32_t l4 = 0;         // TCP, UDP, SCTP, ICMP or ICMPv6; never set for later fragments
   uint16_t l3 = 0;         // IPv4, IPv6 or ARP
-  uint16_t l4 = 0;         // TCP, UDP, SCTP, ICMP or ICMPv6; never set for later fragments
-  uint16_t eth_type = 0;   // host order, of what stands at l3
+  uint16_t eth_type = 0;   // host order, of what stands at l3; a third tag's TPID if there are three
+  uint16_t vlan_tags = 0;  // tags that were parsed (two at most) and pushed since
   uint8_t ip_proto = 0;    // as in PacketKey
   uint8_t ip_frag = 0;     // as in PacketKey
+
+  friend bool operator==(const HeaderLayout&, const HeaderLayout&) = default;
 };
 
 }  // namespace sluice

@@ -18,8 +18,10 @@
 namespace sluice {
 
 // Bits of PacketKey::present.
-inline constexpr uint16_t kPresentL3 = 1;  // a well-formed IPv4, IPv6 or ARP header
+inline constexpr uint16_t kPresentL3 = 1;  // addresses, or ARP's fields: a well-formed IPv4, IPv6 or ARP header
 inline constexpr uint16_t kPresentL4 = 2;  // ports, or ICMP type and code
+inline constexpr uint16_t kPresentIp =
+    4;  // protocol, TOS, TTL, fragment: as L3, and IPv6's extension headers are whole
 
 // The bit of PacketKey::vlan_tci (host order) that says "there is a tag". It
 // stands where the frame has DEI, as in Open vSwitch; DEI is not matched on.

@@ -3,9 +3,25 @@
 // What counts as a header, and when it is malformed, is decided here and only
 // here: Ethernet with up to two tags (802.1Q, 802.1ad), LLC/SNAP, ARP, IPv4
 // with options and fragments, IPv6 with extension headers and fragments, TCP,
-// UDP, SCTP, ICMP, ICMPv6. A header whose length contradicts the bytes that are
-// there leaves the layers above it matchable and everything from it on absent.
-// Bytes behind the IP total length are padding, never a header.
+// UDP, SCTP, ICMP (in IPv4), ICMPv6 (in IPv6). A header whose length contradicts
+// the bytes that are there leaves the layers above it matchable and everything
+// from it on absent. Bytes behind the IP total length are padding, never a header.
+//
+// The fine print, which is Open vSwitch's where nothing else is said:
+// - A third tag, or one that is cut off, is the EtherType.
+// - 802.3: only SNAP with OUI 0 and a protocol number from 0x0600 on has an
+//   EtherType. The 802.3 length is not looked at.
+// - IPv4: the version, 20 bytes <= header length <= total length <= bytes there.
+//   IPv6: the version, payload length <= bytes there; no jumbograms. (Open
+//   vSwitch does not look at the versions.)
+// - IPv6 extension headers that run past the payload length: the addresses stay
+//   matchable; protocol, TOS, TTL and fragment are absent (Open vSwitch: zero).
+// - A fragment header with offset 0, no more fragments and no reserved bit is no
+//   fragment. A later IPv6 fragment has protocol 44.
+// - A TCP, UDP, SCTP, ICMP or ICMPv6 header needs 20, 8, 12, 8 or 8 bytes within
+//   the IP length, else the packet has none, which is not called malformed. Their
+//   own lengths (TCP's data offset, UDP's length) are not looked at.
+// - ARP for other than Ethernet and IPv4 has no fields.
 //
 // Pure; any thread. Reads nothing outside [data, data + length).
 
@@ -21,8 +37,9 @@ namespace sluice {
 enum class ParseResult : uint8_t {
   kOk,
   kMalformed,  // an IP or ARP header contradicts its own length; the key holds what came before it
-  kTooShort,   // no whole Ethernet header: the key is not filled
-  kNeedMore,   // a header crosses `length` while `total` has more: make more contiguous and parse again
+  kTooShort,   // no whole Ethernet header: key and layout are not filled
+  kNeedMore,   // a header crosses `length` while `total` has more: make more contiguous and parse again;
+               // key and layout are of no use
 };
 
 // Fills key (all of it) and layout.

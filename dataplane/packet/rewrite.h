@@ -1,12 +1,20 @@
 // Changes of a frame's headers, in place, with checksums kept right.
 //
-// UDP over IPv4 with checksum zero ("none") keeps zero; a checksum that comes
-// out as zero is written as 0xffff for UDP. Addresses in the pseudo header
-// renew the TCP, UDP and ICMPv6 checksum of unfragmented packets and first
-// fragments; later fragments have no L4 header and their payload is never
-// touched. Each function updates the layout that it is given.
+// Checksums are renewed from the change alone (checksum.h): payload, padding and
+// other segments are not read, and a checksum that was wrong stays wrong.
+// - UDP with checksum zero ("none") keeps zero; one that comes out as zero is
+//   written as 0xffff.
+// - Addresses stand in the pseudo header of TCP, UDP and ICMPv6. Packets whose L4
+//   header was parsed, first fragments among them, get that checksum renewed; of
+//   later fragments nothing behind the IP header is touched.
+// - IPv6 destination with a routing header that has segments left: the pseudo
+//   header holds the final destination, not this one, and the checksum stays.
+// - SCTP's CRC covers ports and payload, no addresses. That of a first fragment
+//   cannot be renewed (the length of the whole is not known) and comes out wrong.
 //
-// Pure; any thread. Touches nothing outside [data - headroom, data + length).
+// Each function updates the frame and the layout that it is given. The layout is
+// what Parse found in these bytes. Pure; any thread. Touches nothing outside
+// [data - headroom, data + length).
 
 #pragma once
 
@@ -19,15 +27,16 @@
 namespace sluice {
 
 // Writes value under mask (both as GetField counts them) into the field. Does
-// nothing if the frame lacks it.
-void SetField(Frame& frame, HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask);
+// nothing if the frame lacks it or the field is not writable. DEI stays as it is.
+void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask);
 
 // Puts a tag in front of any others; it copies VID and PCP of the tag below or
-// is zero. tpid in host order. False, and the frame is as it was, if headroom
-// has less than 4 bytes.
+// is zero; DEI is clear. tpid in host order. False, and the frame is as it was,
+// if headroom has less than 4 bytes.
 bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid);
 
-// Removes the outer tag. Does nothing to an untagged frame.
+// Removes the outer tag. Does nothing to an untagged frame. Where that brings a
+// third tag within reach, the layout is found anew and may hold more than before.
 void PopVlan(Frame& frame, HeaderLayout& layout);
 
 // False, and the frame is as it was, if there is no IP header or its TTL is 0 or 1.
