@@ -1,0 +1,31 @@
+"""What an idle switch costs, and what its sleeping costs a ping. Figures are printed; only gross faults fail."""
+import time
+
+import lab
+
+
+def idle_percent(switch, seconds=10):
+    before = switch.cpu_seconds()
+    time.sleep(seconds)
+    return 100 * (switch.cpu_seconds() - before) / seconds
+
+
+def ping_us(idle):
+    with lab.contextlib.ExitStack() as stack:
+        switch, a, _ = lab.two_taps(stack, workers={"idle": idle})
+        lab.connect(switch)
+        lab.ping(a, "192.0.2.2")
+        percent = idle_percent(switch) if idle == "adaptive" else None
+        return lab.ping(a, "192.0.2.2", count=200, interval=0.02), percent
+
+
+def test(_):
+    adaptive, percent = ping_us("adaptive")
+    poll, _ = ping_us("poll")
+    print("idle with two TAP ports: %.1f %% of a core" % percent)
+    print("ping: %.0f us adaptive, %.0f us polling, %+.0f us" % (adaptive, poll, adaptive - poll))
+    assert percent < 30, "it does not sleep"
+    assert adaptive - poll < 5000, "it oversleeps"
+
+
+lab.main(test)

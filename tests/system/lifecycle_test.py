@@ -1,0 +1,60 @@
+"""Ports come and go while a ping runs on; the end leaves nothing behind, on SIGTERM as on SIGINT."""
+import os
+import signal
+import subprocess
+
+import lab
+
+
+def links(namespace=None):
+    return lab.sh("ip", *(["-n", namespace.name] if namespace else []), "-o", "link", "show")
+
+
+def ports_come_and_go(switch, a):
+    command = a.command("ping", "-q", "-i", "0.02", "-c", "250", "-W", "2", "192.0.2.2")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ping:
+        rounds = 0
+        while ping.poll() is None:
+            name = lab.tap(3)["tap"]["interface"]
+            switch.ctl("port", "add", "p3", "--number", "3", "--tap", name)
+            assert name in links(), "port 3 has no interface"
+            switch.ctl("port", "disable", "p3")
+            switch.ctl("port", "delete", "p3")
+            assert name not in links(), "the interface of port 3 stays"
+            rounds += 1
+        out = ping.stdout.read()
+    assert "250 received" in out, out
+    print("port added and removed %d times; %s" % (rounds, out.strip().splitlines()[-2]))
+    assert rounds > 1
+
+
+def disabled_port_is_silent(switch, a):
+    for change, expected in (("disable", " 0 received"), ("enable", " 1 received")):
+        switch.ctl("port", change, "p2")
+        out = lab.sh(*a.command("ping", "-c", "1", "-W", "1", "192.0.2.2"), check=False)
+        assert expected in out, "after %s: %s" % (change, out)
+
+
+def ends(switch, number):
+    switch.process.send_signal(number)
+    code = switch.process.wait(10)
+    assert code == 0, "ended with %d on %s" % (code, number.name)
+    assert not os.path.exists(switch.socket), "its socket stays"
+
+
+def test(stack):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with lab.contextlib.ExitStack() as inner:
+            switch, a, b = lab.two_taps(inner)
+            lab.connect(switch)
+            lab.ping(a, "192.0.2.2")
+            if number == signal.SIGTERM:
+                ports_come_and_go(switch, a)
+                disabled_port_is_silent(switch, a)
+            assert a.interface in links(a)
+            ends(switch, number)
+            assert a.interface not in links(a) and b.interface not in links(b), "its interfaces stay"
+    print("nothing is left behind")
+
+
+lab.main(test)
