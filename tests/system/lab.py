@@ -81,7 +81,7 @@ class Namespace:
         sh("ip", "netns", "del", self.name, check=False)
 
     def ip(self, *args):
-        return sh("ip", "-n", self.name, *args)
+        return self.run("ip", *args)
 
     def take(self, interface, address):
         """Moves an interface of ours in and brings it up."""
@@ -94,7 +94,8 @@ class Namespace:
         self.ip("link", "set", interface, "up")
 
     def command(self, *args):
-        return ("ip", "netns", "exec", self.name) + args
+        # Not `ip netns exec`, which remounts / and so can't be used in a chroot.
+        return ("nsenter", "--net=/run/netns/" + self.name) + args
 
     def run(self, *args, **kw):
         return sh(*self.command(*args), **kw)

@@ -7,7 +7,7 @@ import lab
 
 
 def links(namespace=None):
-    return lab.sh("ip", *(["-n", namespace.name] if namespace else []), "-o", "link", "show")
+    return (namespace.run if namespace else lab.sh)("ip", "-o", "link", "show")
 
 
 def ports_come_and_go(switch, a):
