@@ -1,0 +1,80 @@
+// Between the API's messages and the dataplane's types. All validation of what
+// clients send stands here and in the .cc files beside it (convert_*.cc), and
+// nowhere else: what passes may be handed to the dataplane as it is.
+//
+// …FromProto fills `out` as far as it can and adds what is wrong to the list;
+// `out` may be used only if nothing was added. On the way that succeeds no text
+// is made and nothing is looked up by reflection. …ToProto gives canonical
+// messages: what they say passes …FromProto again and means the same.
+//
+// Files: convert_field.cc values under masks, convert_match.cc matches,
+// convert_action.cc actions, convert_flow.cc flows, keys and filters,
+// convert_port.cc ports, convert_switch.cc what is only read.
+//
+// Pure; any thread.
+
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "dataplane/dataplane.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/port/port_config.h"
+#include "server/field_table.h"
+#include "server/violations.h"
+#include "sluice/v1/flow.pb.h"
+#include "sluice/v1/flow_service.pb.h"
+#include "sluice/v1/port_service.pb.h"
+#include "sluice/v1/switch_service.pb.h"
+#include "sluice/v1/table_service.pb.h"
+
+namespace sluice {
+
+inline constexpr uint32_t kMaxTableId = 254;
+// A flow may name only the tables that this version has; a key or a filter may
+// name any, and finds nothing there.
+inline constexpr uint32_t kMaxBuiltTableId = 0;
+inline constexpr uint32_t kMaxPriority = 65535;
+// Ports by MTU: the smallest that IPv4 allows, and the longest frame that DPDK's length fields can say.
+inline constexpr uint32_t kMinMtu = 68;
+inline constexpr uint32_t kMaxMtu = 65535;
+inline constexpr uint32_t kDefaultMtu = 1500;
+inline constexpr uint32_t kMaxRxQueues = 128;
+
+// Limits that belong to the API, not to the flow table.
+struct ApiLimits {
+  uint32_t actions_per_flow = 64;
+  uint32_t batch_items = 10'000;
+};
+
+void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);
+void MatchToProto(const Match& match, v1::Match* out);
+// A mask alone: see Mask in table_service.proto.
+void MaskToProto(const PacketKey& mask, v1::Match* out);
+
+using ProtoActions = google::protobuf::RepeatedPtrField<v1::Action>;
+// The field "actions" of `parent`; `known` is what the flow's match makes certain.
+void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, uint32_t max_actions, const Path* parent,
+                      ViolationList& violations, ActionList& out);
+void ActionsToProto(const ActionList& actions, ProtoActions* out);
+
+void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
+                       FlowSpec& out);
+void FlowKeyFromProto(const v1::FlowKey& in, const Path& path, ViolationList& violations, FlowKey& out);
+void FlowFilterFromProto(const v1::FlowFilter& in, const Path& path, ViolationList& violations, FlowFilter& out);
+void FlowStatsToProto(const FlowStats& stats, v1::FlowStats* out);
+void FlowToProto(const FlowInfo& flow, v1::Flow* out);
+
+void PortConfigFromProto(const v1::PortSpec& in, const Path& path, ViolationList& violations, PortConfig& out);
+void PortChangeFromProto(const v1::UpdatePortRequest& in, ViolationList& violations, Dataplane::PortChange& out);
+void PortToProto(const PortInfo& port, v1::Port* out);
+// The rules for names of ports, also for the configuration. Empty: right; else what is wrong and what would be right.
+std::string CheckPortName(absl::string_view name);
+
+void TableToProto(const TableInfo& table, v1::Table* out);
+void MaskInfoToProto(const MaskInfo& mask, v1::Mask* out);
+void WorkerToProto(const WorkerInfo& worker, v1::Worker* out);
+void TotalsToProto(const PacketTotals& totals, v1::PacketTotals* out);
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+#include "server/switch_api.h"
+
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/proto_time.h"
+
+namespace sluice {
+namespace {
+
+void FieldsToProto(v1::GetCapabilitiesResponse* out) {
+  const google::protobuf::EnumDescriptor* numbers = v1::Field_descriptor();
+  for (int i = 0; i < numbers->value_count(); ++i) {
+    const auto& options = numbers->value(i)->options();
+    if (!options.HasExtension(v1::field)) continue;
+    v1::FieldCapability* field = out->add_fields();
+    field->set_field(static_cast<v1::Field>(numbers->value(i)->number()));
+    *field->mutable_description() = options.GetExtension(v1::field);
+  }
+}
+
+}  // namespace
+
+SwitchIdentity NewSwitchIdentity() {
+  std::random_device random;
+  std::string boot_id;
+  for (int i = 0; i < 4; ++i) absl::StrAppend(&boot_id, absl::Hex(random(), absl::kZeroPad8));
+  return {SLUICE_VERSION, boot_id, absl::Now()};
+}
+
+SwitchApi::SwitchApi(const Dataplane& dataplane, FlowTable& flows, const ApiLimits& limits, SwitchIdentity identity)
+    : dataplane_(dataplane), flows_(flows), limits_(limits), identity_(std::move(identity)) {}
+
+absl::Status SwitchApi::GetSwitch(const v1::GetSwitchRequest&, v1::GetSwitchResponse* response) const {
+  response->set_version(identity_.version);
+  response->set_boot_id(identity_.boot_id);
+  TimeToProto(identity_.start_time, response->mutable_start_time());
+  const Dataplane::Environment& environment = dataplane_.environment();
+  response->set_dpdk_version(environment.dpdk_version);
+  response->set_huge_pages(environment.huge_pages);
+  response->set_tsc_hz(environment.tsc_hz);
+  for (const WorkerInfo& worker : dataplane_.Workers()) WorkerToProto(worker, response->add_workers());
+  TotalsToProto(dataplane_.Totals(), response->mutable_totals());
+  return absl::OkStatus();
+}
+
+absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
+                                        v1::GetCapabilitiesResponse* response) const {
+  FieldsToProto(response);
+  const auto* actions = v1::Action::descriptor()->FindOneofByName("action");
+  for (int i = 0; i < actions->field_count(); ++i) response->add_actions(actions->field(i)->name());
+  response->set_max_table_id(kMaxBuiltTableId);
+  response->set_max_flows(flows_.limits().max_flows);
+  response->set_max_masks_per_table(flows_.limits().max_masks_per_table);
+  response->set_max_actions_per_flow(limits_.actions_per_flow);
+  response->set_max_batch_items(limits_.batch_items);
+  response->set_max_ports(Dataplane::kMaxPorts);
+  return absl::OkStatus();
+}
+
+absl::Status SwitchApi::ListTables(const v1::ListTablesRequest&, v1::ListTablesResponse* response) const {
+  for (const TableInfo& table : flows_.Tables()) TableToProto(table, response->add_tables());
+  return absl::OkStatus();
+}
+
+absl::Status SwitchApi::ListMasks(const v1::ListMasksRequest& request, v1::ListMasksResponse* response) const {
+  if (request.table_id() > kMaxTableId) {
+    ViolationList violations;
+    violations.Add(Path("table_id"), absl::StrCat("there is no table ", request.table_id(), ": 0 to ", kMaxTableId));
+    return violations.ToStatus();
+  }
+  for (const MaskInfo& mask : flows_.Masks(static_cast<uint8_t>(request.table_id()))) {
+    MaskInfoToProto(mask, response->add_masks());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sluice
