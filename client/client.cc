@@ -1,0 +1,264 @@
+#include "client/client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/port_service.grpc.pb.h"
+#include "sluice/v1/switch_service.grpc.pb.h"
+#include "sluice/v1/table_service.grpc.pb.h"
+
+namespace sluice::client {
+namespace {
+
+// The message, and a line for each field that the details name and the message
+// does not.
+std::string FullMessage(const google::rpc::Status& status) {
+  std::string text = status.message();
+  for (const google::protobuf::Any& detail : status.details()) {
+    google::rpc::BadRequest bad;
+    if (!detail.UnpackTo(&bad)) continue;
+    for (const google::rpc::BadRequest::FieldViolation& violation : bad.field_violations()) {
+      const bool told = absl::StrContains(text, violation.description()) && absl::StrContains(text, violation.field());
+      if (!told) absl::StrAppend(&text, "\n", violation.field(), ": ", violation.description());
+    }
+  }
+  return text;
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  google::rpc::Status details;
+  const bool detailed = !status.error_details().empty() && details.ParseFromString(status.error_details());
+  details.set_code(status.error_code());
+  details.set_message(status.error_message());
+  absl::Status out = ToStatus(details);
+  if (!detailed) out.ErasePayload(kStatusPayload);
+  return out;
+}
+
+void Prepare(grpc::ClientContext& context, absl::Duration timeout) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+}
+
+}  // namespace
+
+absl::Status ToStatus(const google::rpc::Status& error) {
+  absl::Status status(static_cast<absl::StatusCode>(error.code()), FullMessage(error));
+  if (!status.ok()) status.SetPayload(kStatusPayload, absl::Cord(error.SerializeAsString()));
+  return status;
+}
+
+struct Client::Impl {
+  Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
+      : options(o), flows(channel), ports(channel), tables(channel), switches(channel) {}
+
+  // One blocking call.
+  template <typename Response, typename Stub, typename Request>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                                Stub& stub, const Request& request) {
+    grpc::ClientContext context;
+    Prepare(context, options.timeout);
+    Response response;
+    if (absl::Status status = FromGrpc((stub.*method)(&context, request, &response)); !status.ok()) return status;
+    return response;
+  }
+
+  ClientOptions options;
+  v1::FlowService::Stub flows;
+  v1::PortService::Stub ports;
+  v1::TableService::Stub tables;
+  v1::SwitchService::Stub switches;
+};
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const std::string& address, const ClientOptions& options) {
+  const bool unix_socket = absl::StartsWith(address, "unix:");
+  if (address.empty() || (!unix_socket && !absl::StrContains(address, ':')) || address == "unix:") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", address, "\" is no address of a switch; expected unix:///PATH or HOST:PORT"));
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A switch that has just been started again is found at once.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(channel, options)));
+}
+
+using FlowStub = v1::FlowService::Stub;
+using PortStub = v1::PortService::Stub;
+using TableStub = v1::TableService::Stub;
+using SwitchStub = v1::SwitchService::Stub;
+
+absl::StatusOr<v1::CreateFlowResponse> Client::CreateFlow(const v1::CreateFlowRequest& request) {
+  return impl_->Call(&FlowStub::CreateFlow, impl_->flows, request);
+}
+absl::StatusOr<v1::GetFlowResponse> Client::GetFlow(const v1::GetFlowRequest& request) {
+  return impl_->Call(&FlowStub::GetFlow, impl_->flows, request);
+}
+absl::StatusOr<v1::UpdateFlowResponse> Client::UpdateFlow(const v1::UpdateFlowRequest& request) {
+  return impl_->Call(&FlowStub::UpdateFlow, impl_->flows, request);
+}
+absl::StatusOr<v1::DeleteFlowResponse> Client::DeleteFlow(const v1::DeleteFlowRequest& request) {
+  return impl_->Call(&FlowStub::DeleteFlow, impl_->flows, request);
+}
+absl::StatusOr<v1::DeleteMatchingFlowsResponse> Client::DeleteMatchingFlows(
+    const v1::DeleteMatchingFlowsRequest& request) {
+  return impl_->Call(&FlowStub::DeleteMatchingFlows, impl_->flows, request);
+}
+absl::StatusOr<v1::ListFlowsResponse> Client::ListFlows(const v1::ListFlowsRequest& request) {
+  return impl_->Call(&FlowStub::ListFlows, impl_->flows, request);
+}
+absl::StatusOr<v1::BatchWriteResponse> Client::BatchWrite(const v1::BatchWriteRequest& request) {
+  return impl_->Call(&FlowStub::BatchWrite, impl_->flows, request);
+}
+
+absl::Status Client::VisitFlows(const v1::FlowFilter& filter,
+                                const std::function<absl::Status(const v1::Flow&)>& visit) {
+  v1::ListFlowsRequest request;
+  *request.mutable_filter() = filter;
+  do {
+    const absl::StatusOr<v1::ListFlowsResponse> page = ListFlows(request);
+    if (!page.ok()) return page.status();
+    for (const v1::Flow& flow : page->flows()) {
+      if (absl::Status status = visit(flow); !status.ok()) return status;
+    }
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::CreatePortResponse> Client::CreatePort(const v1::CreatePortRequest& request) {
+  return impl_->Call(&PortStub::CreatePort, impl_->ports, request);
+}
+absl::StatusOr<v1::GetPortResponse> Client::GetPort(const v1::GetPortRequest& request) {
+  return impl_->Call(&PortStub::GetPort, impl_->ports, request);
+}
+absl::StatusOr<v1::UpdatePortResponse> Client::UpdatePort(const v1::UpdatePortRequest& request) {
+  return impl_->Call(&PortStub::UpdatePort, impl_->ports, request);
+}
+absl::StatusOr<v1::DeletePortResponse> Client::DeletePort(const v1::DeletePortRequest& request) {
+  return impl_->Call(&PortStub::DeletePort, impl_->ports, request);
+}
+absl::StatusOr<v1::ListPortsResponse> Client::ListPorts() {
+  return impl_->Call(&PortStub::ListPorts, impl_->ports, v1::ListPortsRequest());
+}
+
+absl::StatusOr<v1::ListTablesResponse> Client::ListTables() {
+  return impl_->Call(&TableStub::ListTables, impl_->tables, v1::ListTablesRequest());
+}
+absl::StatusOr<v1::ListMasksResponse> Client::ListMasks(const v1::ListMasksRequest& request) {
+  return impl_->Call(&TableStub::ListMasks, impl_->tables, request);
+}
+
+absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {
+  return impl_->Call(&SwitchStub::GetSwitch, impl_->switches, v1::GetSwitchRequest());
+}
+absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities() {
+  return impl_->Call(&SwitchStub::GetCapabilities, impl_->switches, v1::GetCapabilitiesRequest());
+}
+
+struct FlowWriter::Impl {
+  // A batch, from the moment its first item is added.
+  struct Batch {
+    grpc::ClientContext context;
+    v1::BatchWriteRequest request;
+    v1::BatchWriteResponse response;
+    grpc::Status status;  // written by gRPC's thread before done
+    uint64_t first_index = 0;
+    size_t bytes = 0;
+    bool done = false;  // guarded by mutex
+  };
+
+  void Send() {
+    if (filling->request.items().empty()) return;
+    filling->request.set_mode(v1::BATCH_MODE_PER_ITEM);
+    Batch* batch = filling.get();
+    in_flight.push_back(std::move(filling));
+    filling = std::make_unique<Batch>();
+    filling->first_index = added;
+    Prepare(batch->context, client->options.timeout);
+    client->flows.async()->BatchWrite(&batch->context, &batch->request, &batch->response,
+                                      [this, batch](const grpc::Status& status) {
+                                        absl::MutexLock lock(&mutex);
+                                        batch->status = status;
+                                        batch->done = true;
+                                      });
+  }
+
+  // Waits for the oldest call and takes its answer.
+  void Take() {
+    Batch* batch = in_flight.front().get();
+    mutex.LockWhen(absl::Condition(&batch->done));
+    mutex.Unlock();
+    if (!batch->status.ok()) {
+      if (error.ok()) error = FromGrpc(batch->status);
+    } else {
+      for (const v1::BatchItemResult& result : batch->response.results()) {
+        if (!result.has_error()) continue;
+        ++failed;
+        if (options.on_error) options.on_error(batch->first_index + result.index(), ToStatus(result.error()));
+      }
+      succeeded += batch->request.items_size();
+    }
+    in_flight.pop_front();
+  }
+
+  Client::Impl* client = nullptr;
+  FlowWriterOptions options;
+  absl::Mutex mutex;
+  std::unique_ptr<Batch> filling = std::make_unique<Batch>();
+  std::deque<std::unique_ptr<Batch>> in_flight;
+  absl::Status error;
+  uint64_t added = 0;
+  uint64_t succeeded = 0;  // with the failed ones
+  uint64_t failed = 0;
+};
+
+FlowWriter::FlowWriter(Client& client, FlowWriterOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->client = client.impl_.get();
+  impl_->options = std::move(options);
+}
+
+FlowWriter::~FlowWriter() {
+  while (!impl_->in_flight.empty()) impl_->Take();
+}
+
+absl::Status FlowWriter::Add(v1::BatchItem item) {
+  if (!impl_->error.ok()) return impl_->error;
+  const size_t bytes = item.ByteSizeLong() + 8;  // with tag and length
+  v1::BatchWriteRequest& request = impl_->filling->request;
+  const bool full = request.items_size() >= impl_->options.max_items ||
+                    (request.items_size() > 0 && impl_->filling->bytes + bytes > impl_->options.max_bytes);
+  if (full) {
+    while (impl_->in_flight.size() >= static_cast<size_t>(impl_->options.calls_in_flight)) impl_->Take();
+    if (!impl_->error.ok()) return impl_->error;
+    impl_->Send();
+  }
+  *impl_->filling->request.add_items() = std::move(item);
+  impl_->filling->bytes += bytes;
+  ++impl_->added;
+  return absl::OkStatus();
+}
+
+absl::Status FlowWriter::Finish() {
+  while (impl_->in_flight.size() >= static_cast<size_t>(impl_->options.calls_in_flight)) impl_->Take();
+  if (impl_->error.ok()) impl_->Send();
+  while (!impl_->in_flight.empty()) impl_->Take();
+  return impl_->error;
+}
+
+uint64_t FlowWriter::succeeded() const { return impl_->succeeded - impl_->failed; }
+uint64_t FlowWriter::failed() const { return impl_->failed; }
+
+}  // namespace sluice::client
