@@ -1,37 +1,95 @@
 // From a packet's key to the flow that wins: the workers' side of the flow table.
+//
+// What it computes. A flow is a value under a mask, and a rank: its priority,
+// then its age (entry.h). Of the flows whose mask applied to the key gives their
+// value, the one with the highest rank wins. Flows may overlap as they like.
+//
+// Tuple space search. Flows with the same mask share a subtable, a hash table of
+// masked keys: one probe tells whether any of them matches. So a lookup costs a
+// probe a mask and not a comparison a flow. The masks of a table stand in an
+// array by descending bound, the highest rank in the subtable. A packet is done
+// when the next bound is below the rank that it has already: no flow from there
+// on could beat it. (First match would be wrong: a later mask may hold a flow
+// of higher rank unless its bound says otherwise.)
+//
+// Thirty-two packets at a time. For a subtable, first all hashes are computed,
+// over the words in which the mask has a bit, and the buckets' lines asked for;
+// then all tags are compared, eight bytes at once, and the entries' lines asked
+// for; then keys are verified. A bitmap says which packets still look: it loses
+// those that are done, so that a batch of one flow stops where that flow does.
+//
+// Buckets are a cache line: seven chains, a byte of the hash (the tag) for each,
+// and a count of the chains that found this bucket full and went on to the next.
+// A lookup goes on to the next bucket only where that count is not zero. Nothing
+// is moved within an array; growing builds a new one and publishes it.
+//
+// Chains hold the entries of one masked key by descending rank: flows of several
+// priorities, and several versions of one flow. The first that is visible wins.
+//
+// Versions. An entry is there in versions [added, removed). The writer links new
+// entries, sets `removed` of old ones to the version to come, raises bounds, and
+// then makes it all visible at once by one release store of the version. A
+// worker reads the version once a burst and sees the tables as of it, whatever
+// happens meanwhile. A modified flow is a new entry with the same rank that is
+// added in the version that removes the old.
+//
+// What a worker may still need stays. After a grace period no worker looks at a
+// version below; then entries removed by it are unlinked (their `next` goes on
+// to lead those who stand on them back), bounds are lowered, empty subtables
+// leave the array; after another grace period the memory is freed. So an array
+// of masks that is newer than the version in hand is as good: it has every mask
+// and bounds that are high enough. Order of loads: the version, then the array.
+//
+//   key ──▶ table ──▶ array of (bound, subtable) ──▶ buckets ──▶ chain of entries
+//
+// Threads. Lookup: each worker, online with the reclaimer (worker/reclaimer.h);
+// no lock, no allocation, nothing shared is written: what workers count, each
+// does on lines of its own. Whatever changes a table is the writer's, under the
+// flow table's lock.
+//
+// Not done: masks of equal bound are not ordered by use, masks that can't match
+// are not pruned, there is no cache before the tables, port ranges are masks.
 
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
+#include "dataplane/classifier/entry.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/packet/key.h"
 
 namespace sluice {
 
+class ClassifierTable;
+
 // Packets that are looked up together.
 inline constexpr unsigned kBatch = 32;
 
-// A flow as one version of the table has it. What a worker holds of it is valid
-// until its next quiescent state.
-struct ClassifierEntry;
-
-// The flow's actions.
-std::span<const Action> ActionsOf(const ClassifierEntry& entry);
-
-// Worker `worker` only: adds to the flow's counters. Once per flow and burst.
-void CountHits(const ClassifierEntry& entry, unsigned worker, uint64_t packets, uint64_t bytes, int64_t now_unix_ns);
+// Entries come from entry.h, with what a worker does with one: ActionsOf and
+// CountHits. What a worker holds of an entry is valid until its next quiescent
+// state.
 
 class Classifier {
  public:
   // The version that a burst sees; a worker reads it once a burst.
-  uint64_t version() const;
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   // Worker `worker`, online. Looks up n <= kBatch keys in a table as of
   // `version`: entries[i] becomes the entry of the flow that wins, or null.
   void Lookup(unsigned worker, uint8_t table_id, uint64_t version, const PacketKey* keys, unsigned n,
               const ClassifierEntry** entries);
+
+  // The writer's: makes visible what was done for `version`.
+  void Publish(uint64_t version) { version_.store(version, std::memory_order_release); }
+  // The writer's: the table exists from now on.
+  void AddTable(uint8_t table_id, ClassifierTable* table) { tables_[table_id].store(table, std::memory_order_release); }
+
+ private:
+  alignas(64) std::atomic<uint64_t> version_{1};
+  alignas(64) std::array<std::atomic<ClassifierTable*>, 256> tables_{};
 };
 
 }  // namespace sluice

@@ -1,0 +1,236 @@
+#include "dataplane/flow/flow_table.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "dataplane/classifier/hash.h"
+#include "dataplane/flow/batch.h"
+#include "dataplane/flow/flow_filter.h"
+#include "dataplane/flow/flow_store.h"
+#include "dataplane/worker/reclaimer.h"
+
+namespace sluice {
+namespace {
+
+// What is done under the lock at a time by those who have much to do.
+constexpr size_t kFlowsAtOnce = 1000;
+
+// What waits for the grace period after a version.
+struct Aftermath {
+  std::vector<Retired> retired;
+  std::function<void(uint32_t item, const FlowStats& last)> on_final;
+  std::function<void()> finish;
+};
+
+}  // namespace
+
+class FlowTable::Impl {
+ public:
+  Impl(unsigned worker_count, const FlowTableLimits& limits, Reclaimer& reclaimer, const HashKey& hash_key)
+      : store_(worker_count, limits, hash_key),
+        limits_(limits),
+        reclaimer_(reclaimer),
+        classifier_(store_.classifier()) {}
+  ~Impl() { reclaimer_.Flush(); }
+
+  void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
+  void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
+  std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
+
+  template <typename Fn>
+  auto WithStore(Fn fn) const {
+    std::lock_guard lock(mutex_);
+    return fn(const_cast<FlowStore&>(store_));
+  }
+  const FlowTableLimits& limits() const { return limits_; }
+  Classifier& classifier() { return classifier_; }
+
+ private:
+  std::vector<Retired> Carry(std::span<const FlowChange> changes, BatchMode mode, bool validate_only,
+                             std::vector<FlowChangeResult>& results);  // locked
+  void Leave(std::shared_ptr<Aftermath> aftermath);
+  void Reclaim(Aftermath& aftermath);
+  void HandOverWaste();  // locked
+
+  // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.
+  mutable std::mutex mutex_;  // guards store_
+  FlowStore store_;
+  const FlowTableLimits limits_;
+  Reclaimer& reclaimer_;
+  Classifier& classifier_;
+};
+
+void FlowTable::Impl::Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done) {
+  auto results = std::make_shared<std::vector<FlowChangeResult>>();
+  auto aftermath = std::make_shared<Aftermath>();
+  bool wait = false;
+  {
+    std::lock_guard lock(mutex_);
+    aftermath->retired = Carry(changes, mode, validate_only, *results);
+    wait = std::ranges::any_of(aftermath->retired, &Retired::flow_gone);
+    if (wait) {
+      aftermath->on_final = [results](uint32_t item, const FlowStats& last) { (*results)[item].flow.stats = last; };
+      aftermath->finish = [results, done] { done(std::move(*results)); };
+    }
+    HandOverWaste();
+    Leave(std::move(aftermath));
+  }
+  if (!wait) done(std::move(*results));
+}
+
+// Carries the changes out, or not; each gets its result.
+std::vector<Retired> FlowTable::Impl::Carry(std::span<const FlowChange> changes, BatchMode mode, bool validate_only,
+                                            std::vector<FlowChangeResult>& results) {
+  const uint64_t first_new_id = store_.next_id();
+  Batch batch(store_, absl::ToUnixNanos(absl::Now()));
+  bool failed = false;
+  results.reserve(changes.size());
+  for (const FlowChange& change : changes) {
+    results.push_back(batch.Apply(change, static_cast<uint32_t>(results.size())));
+    failed |= !results.back().status.ok();
+  }
+  const bool abort = failed && mode == BatchMode::kAllOrNothing;
+  if (!abort && !validate_only) return batch.Commit();
+  batch.Undo();
+  for (FlowChangeResult& result : results) {
+    if (abort && result.status.ok()) result = {.status = absl::AbortedError("another item of the batch failed")};
+    if (result.flow.id >= first_new_id) result.flow.id = 0;
+    if (result.other_id >= first_new_id) result.other_id = 0;
+  }
+  return {};
+}
+
+void FlowTable::Impl::DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done) {
+  auto sum = std::make_shared<DeletedSum>();
+  {
+    std::lock_guard lock(mutex_);
+    auto aftermath = std::make_shared<Aftermath>();
+    for (const auto& [id, flow] : store_.flows()) {
+      if (Selects(filter, *flow)) aftermath->retired.push_back({flow->entry, true, 0});
+    }
+    sum->count = aftermath->retired.size();
+    for (const Retired& retired : aftermath->retired) store_.Remove(*retired.entry->flow);
+    if (sum->count > 0) store_.Publish();
+    aftermath->on_final = [sum](uint32_t, const FlowStats& last) {
+      sum->stats.packets += last.packets;
+      sum->stats.bytes += last.bytes;
+      sum->stats.last_used = std::max(sum->stats.last_used, last.last_used);
+    };
+    aftermath->finish = [sum, done] { done(*sum); };
+    HandOverWaste();
+    if (sum->count > 0) return Leave(std::move(aftermath));
+  }
+  done(*sum);
+}
+
+// What the version removed is unlinked a grace period from now.
+void FlowTable::Impl::Leave(std::shared_ptr<Aftermath> aftermath) {
+  if (aftermath->retired.empty()) return;
+  reclaimer_.AfterGrace([this, aftermath = std::move(aftermath)] { Reclaim(*aftermath); });
+}
+
+void FlowTable::Impl::Reclaim(Aftermath& aftermath) {
+  // The newest first: of the many entries that a batch may give one flow, those
+  // stand first in their chain.
+  std::vector<Retired>& retired = aftermath.retired;
+  while (!retired.empty()) {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < kFlowsAtOnce && !retired.empty(); ++i) {
+      const Retired last = retired.back();
+      retired.pop_back();
+      if (last.flow_gone && aftermath.on_final) {
+        aftermath.on_final(last.item, Sum(last.entry->flow->index, last.entry->flow->counters));
+      }
+      store_.Unlink(last);
+    }
+    store_.Settle();
+    HandOverWaste();
+  }
+  if (aftermath.finish) aftermath.finish();
+}
+
+void FlowTable::Impl::HandOverWaste() {
+  auto waste = std::make_shared<Waste>(store_.TakeWaste());
+  if (waste->empty()) return;
+  reclaimer_.AfterGrace([this, waste] {
+    std::lock_guard lock(mutex_);
+    store_.Free(*waste);
+  });
+}
+
+std::vector<FlowInfo> FlowTable::Impl::List(const FlowFilter& filter, uint64_t after_id, size_t limit) const {
+  std::vector<FlowInfo> flows;
+  bool more = limit > 0;
+  while (more) {
+    std::lock_guard lock(mutex_);
+    auto next = store_.flows().upper_bound(after_id);
+    for (size_t i = 0; i < kFlowsAtOnce && next != store_.flows().end() && flows.size() < limit; ++i, ++next) {
+      after_id = next->first;
+      if (Selects(filter, *next->second)) flows.push_back(store_.InfoOf(*next->second));
+    }
+    more = next != store_.flows().end() && flows.size() < limit;
+  }
+  return flows;
+}
+
+FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer)
+    : FlowTable(worker_count, limits, reclaimer, HashKey::Random()) {}
+
+FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key)
+    : impl_(std::make_unique<Impl>(worker_count, limits, reclaimer, hash_key)) {}
+
+FlowTable::~FlowTable() = default;
+
+void FlowTable::Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done) {
+  impl_->Write(changes, mode, validate_only, std::move(done));
+}
+
+void FlowTable::DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done) {
+  impl_->DeleteMatching(filter, std::move(done));
+}
+
+absl::StatusOr<FlowInfo> FlowTable::Get(const FlowKey& key) const {
+  return impl_->WithStore([&](FlowStore& store) -> absl::StatusOr<FlowInfo> {
+    absl::StatusOr<Flow*> flow = store.Resolve(key);
+    if (!flow.ok()) return std::move(flow).status();
+    return store.InfoOf(**flow);
+  });
+}
+
+std::vector<FlowInfo> FlowTable::List(const FlowFilter& filter, uint64_t after_id, size_t limit) const {
+  return impl_->List(filter, after_id, limit);
+}
+
+uint64_t FlowTable::size() const {
+  return impl_->WithStore([](FlowStore& store) { return store.flows().size(); });
+}
+
+std::vector<TableInfo> FlowTable::Tables() const {
+  return impl_->WithStore([](FlowStore& store) {
+    std::vector<TableInfo> tables;
+    for (unsigned id = 0; id < 256; ++id) {
+      const ClassifierTable* table = store.table(static_cast<uint8_t>(id));
+      if (table != nullptr) tables.push_back(table->Info());
+    }
+    return tables;
+  });
+}
+
+std::vector<MaskInfo> FlowTable::Masks(uint8_t table_id) const {
+  return impl_->WithStore([table_id](FlowStore& store) {
+    const ClassifierTable* table = store.table(table_id);
+    return table == nullptr ? std::vector<MaskInfo>() : table->Masks();
+  });
+}
+
+const FlowTableLimits& FlowTable::limits() const { return impl_->limits(); }
+
+void FlowTable::Housekeep() {
+  impl_->WithStore([](FlowStore& store) { store.pools().Refill(); });
+}
+
+Classifier& FlowTable::classifier() { return impl_->classifier(); }
+
+}  // namespace sluice

@@ -31,6 +31,7 @@ namespace sluice {
 
 class Classifier;
 class Reclaimer;
+struct HashKey;
 
 // A flow as a controller writes it.
 struct FlowSpec {
@@ -125,12 +126,16 @@ class FlowTable {
  public:
   // worker_count: how many workers will ever count; reclaimer outlives the table.
   FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer);
+  // With a hash that is known.
+  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key);
+  // Waits for the reclaimer: done has been called for every write.
   ~FlowTable();
 
   using Done = std::function<void(std::vector<FlowChangeResult>)>;
-  // Carries out the changes in order, visible in one instant. kAllOrNothing:
-  // if one fails, none is carried out, and the others' status is ABORTED.
-  // validate_only: answers as if, changes nothing. done is called exactly once:
+  // Carries out the changes in order, visible in one instant; each sees what
+  // those before it did. kAllOrNothing: if one fails, none is carried out; all are
+  // tried, and the status of those that did not fail is ABORTED. validate_only:
+  // answers as if, changes nothing; new flows have no id. done is called once:
   // before Write returns if nothing was deleted, else by the reclaimer's thread
   // when the counters are final.
   void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);

@@ -6,7 +6,9 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/numeric/int128.h"
 #include "dataplane/packet/field.h"
@@ -21,7 +23,19 @@ struct Match {
   friend bool operator==(const Match& a, const Match& b) { return a.value == b.value && a.mask == b.mask; }
 };
 
-// Adds "field & mask == value & mask", and that the packet has the field.
+// The i-th 64-bit word of a key, whatever type its bytes were written as.
+inline uint64_t WordOf(const PacketKey& key, size_t i) {
+  uint64_t word;
+  std::memcpy(&word, reinterpret_cast<const char*>(&key) + i * sizeof word, sizeof word);
+  return word;
+}
+
+inline void SetWord(PacketKey& key, size_t i, uint64_t word) {
+  std::memcpy(reinterpret_cast<char*>(&key) + i * sizeof word, &word, sizeof word);
+}
+
+// Adds "field & mask == value & mask", and that the packet has the field. A mask
+// without a bit in the field adds nothing.
 void MatchOn(Match& match, Field field, absl::uint128 value, absl::uint128 mask);
 
 // True if packet & mask == value.

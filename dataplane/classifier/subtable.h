@@ -1,0 +1,131 @@
+// The flows of one table that have one mask: a hash table from masked keys to
+// chains of entries. The idea stands in classifier.h.
+//
+// Threads: Lookup and counts are the workers'; all else is the writer's.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/container/btree_set.h"
+#include "dataplane/classifier/entry.h"
+#include "dataplane/classifier/garbage.h"
+#include "dataplane/classifier/hash.h"
+#include "dataplane/flow/match.h"
+#include "dataplane/packet/key.h"
+
+namespace sluice {
+
+class ClassifierTable;
+
+struct alignas(64) Bucket {
+  static constexpr unsigned kSlots = 7;
+  static constexpr int kOverflowShift = 56;
+
+  // Byte i: the tag of slot i, 0 where it is free. The last byte: how many
+  // chains went past this bucket; 255 is never lowered again.
+  std::atomic<uint64_t> tags{0};
+  std::array<std::atomic<ClassifierEntry*>, kSlots> heads{};  // left as they are where a slot is freed
+};
+static_assert(sizeof(Bucket) == 64);
+
+struct alignas(64) BucketArray {
+  struct Delete {
+    void operator()(BucketArray* array) const;
+  };
+  static std::unique_ptr<BucketArray, Delete> New(uint64_t bucket_count);
+
+  const uint64_t last;  // the number of buckets, a power of two, less one
+
+  Bucket& operator[](uint64_t i) { return reinterpret_cast<Bucket*>(this + 1)[i]; }
+  const Bucket& operator[](uint64_t i) const { return reinterpret_cast<const Bucket*>(this + 1)[i]; }
+};
+
+class Subtable {
+ public:
+  Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey& hash_key, unsigned worker_count);
+  ~Subtable();
+
+  // Of the packets in `pending`, those for which an entry matches at `version`;
+  // found[i] becomes the one of the highest rank.
+  uint32_t Lookup(const PacketKey* keys, uint32_t pending, uint64_t version, const ClassifierEntry** found) const;
+
+  struct alignas(64) Counts {
+    std::atomic<uint64_t> lookups{0};  // packets
+    std::atomic<uint64_t> hits{0};     // packets for which it had the winner
+  };
+  Counts& counts(unsigned worker) { return counts_[worker]; }
+
+  const PacketKey& mask() const { return mask_; }
+  unsigned word_count() const { return word_count_; }
+  void Pack(const PacketKey& value, uint64_t* words) const;
+  PacketKey Unpack(const uint64_t* words) const;
+
+  // The first entry of a masked key's chain, or null.
+  ClassifierEntry* Chain(const PacketKey& value) const;
+  void Link(ClassifierEntry* entry, Garbage& garbage);
+  void Unlink(ClassifierEntry* entry, Garbage& garbage);
+  uint64_t linked() const { return linked_; }
+
+  // Calls fn(entry) for every entry that nothing has removed.
+  template <typename Fn>
+  void ForEachAlive(Fn fn) const;
+
+  // The table's notes.
+  struct Standing {
+    ClassifierTable& table;
+    uint64_t flow_count = 0;            // what the writer has not removed
+    absl::btree_set<uint64_t> ranks{};  // of the flows that versions in use may have
+    std::optional<uint64_t> bound{};    // as last published; none: not in the array
+    bool unsettled = false;             // ranks may have changed since
+  };
+  Standing standing;
+
+ private:
+  struct Place {
+    uint64_t bucket;
+    unsigned slot;
+  };
+
+  uint64_t HashOf(const PacketKey& key) const;
+  uint64_t HashOfWords(const uint64_t* words) const;
+  bool SameKey(const PacketKey& key, const ClassifierEntry& entry) const;
+  const ClassifierEntry* Find(const BucketArray& array, uint64_t hash, const PacketKey& key) const;
+  std::optional<Place> PlaceOf(uint64_t hash, const uint64_t* words) const;
+  void RemoveHead(const Place& place, uint64_t hash);
+  void Resize(uint64_t bucket_count, Garbage& garbage);
+
+  // What a lookup reads.
+  std::atomic<BucketArray*> buckets_;
+  const HashKey hash_key_;
+  unsigned word_count_ = 0;
+  std::array<uint8_t, kKeyWords> word_index_{};
+  std::array<uint64_t, kKeyWords> word_mask_{};
+  std::unique_ptr<Counts[]> counts_;
+
+  // The writer's.
+  const PacketKey mask_;
+  uint64_t chains_ = 0;
+  uint64_t linked_ = 0;  // entries
+};
+
+template <typename Fn>
+void Subtable::ForEachAlive(Fn fn) const {
+  const BucketArray& array = *buckets_.load(std::memory_order_relaxed);
+  for (uint64_t i = 0; i <= array.last; ++i) {
+    const uint64_t tags = array[i].tags.load(std::memory_order_relaxed);
+    for (unsigned slot = 0; slot < Bucket::kSlots; ++slot) {
+      if ((tags >> (8 * slot) & 0xff) == 0) continue;
+      for (ClassifierEntry* entry = array[i].heads[slot].load(std::memory_order_relaxed); entry != nullptr;
+           entry = entry->next.load(std::memory_order_relaxed)) {
+        if (entry->Alive()) fn(*entry);
+      }
+    }
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,12 @@
+// Which flows a filter selects. Under the flow table's lock.
+
+#pragma once
+
+#include "dataplane/flow/flow.h"
+#include "dataplane/flow/flow_table.h"
+
+namespace sluice {
+
+bool Selects(const FlowFilter& filter, const Flow& flow);
+
+}  // namespace sluice

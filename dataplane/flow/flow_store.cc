@@ -1,0 +1,251 @@
+#include "dataplane/flow/flow_store.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kEntryStep = 32;
+
+// In steps. An entry with up to two words is one cache line.
+constexpr size_t EntrySize(size_t word_count) {
+  const size_t bytes = sizeof(ClassifierEntry) + word_count * sizeof(uint64_t);
+  return std::max<size_t>(2, (bytes + kEntryStep - 1) / kEntryStep);
+}
+static_assert(EntrySize(kKeyWords) < kEntrySizes);
+
+bool HasPriority(const Subtable& subtable, uint16_t priority) {
+  const auto& ranks = subtable.standing.ranks;
+  const auto lowest = ranks.lower_bound(RankOf(priority, kMaxSequence));
+  return lowest != ranks.end() && PriorityOf(*lowest) == priority;
+}
+
+}  // namespace
+
+bool Waste::empty() const {
+  return garbage.empty() && flows.empty() &&
+         std::ranges::all_of(entries, [](const auto& list) { return list.empty(); });
+}
+
+FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key)
+    : limits_(limits),
+      hash_key_(hash_key),
+      pools_(worker_count),
+      flow_slab_(sizeof(Flow)),
+      version_(classifier_.version() + 1) {
+  for (size_t i = 0; i < entry_slabs_.size(); ++i) entry_slabs_[i] = std::make_unique<Slab>(kEntryStep * i);
+  classifier_.AddTable(0, &ObtainTable(0));
+  in_use_.set(0);
+}
+
+FlowStore::~FlowStore() {
+  Free(TakeWaste());
+  for (const auto& [id, flow] : flows_) {
+    FreeEntry(flow->entry, EntrySize(flow->subtable->word_count()));
+    FreeFlow(flow);
+  }
+}
+
+Flow* FlowStore::Find(const FlowIdentity& identity) const {
+  const ClassifierTable* table = tables_[identity.table_id].get();
+  const Subtable* subtable = table == nullptr ? nullptr : table->Find(identity.match.mask);
+  if (subtable == nullptr) return nullptr;
+  for (const ClassifierEntry* entry = subtable->Chain(identity.match.value); entry != nullptr;
+       entry = entry->next.load(std::memory_order_relaxed)) {
+    if (PriorityOf(entry->rank) == identity.priority && entry->Alive()) return entry->flow;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Flow*> FlowStore::Resolve(const FlowKey& key) const {
+  if (const auto* id = std::get_if<uint64_t>(&key)) {
+    const auto found = flows_.find(*id);
+    if (found == flows_.end()) return absl::NotFoundError(absl::StrCat("no flow with id ", *id));
+    return found->second;
+  }
+  const FlowIdentity& identity = std::get<FlowIdentity>(key);
+  Flow* flow = Find(identity);
+  if (flow != nullptr) return flow;
+  return absl::NotFoundError(
+      absl::StrCat("no flow in table ", identity.table_id, " with priority ", identity.priority, " and this match"));
+}
+
+Flow* FlowStore::FindOverlap(const FlowIdentity& identity) const {
+  const ClassifierTable* table = tables_[identity.table_id].get();
+  if (table == nullptr) return nullptr;
+  const ClassifierEntry* oldest = nullptr;
+  table->ForEachSubtable([&](const Subtable& subtable) {
+    if (!HasPriority(subtable, identity.priority)) return;
+    subtable.ForEachAlive([&](const ClassifierEntry& entry) {
+      if (PriorityOf(entry.rank) != identity.priority || (oldest != nullptr && entry.rank < oldest->rank)) return;
+      if (Overlap({subtable.Unpack(entry.words()), subtable.mask()}, identity.match)) oldest = &entry;
+    });
+  });
+  return oldest == nullptr ? nullptr : oldest->flow;
+}
+
+absl::Status FlowStore::RoomFor(uint8_t table_id, const PacketKey& mask) const {
+  if (flows_.size() >= limits_.max_flows) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are as many flows as limits.flows allows: ", limits_.max_flows));
+  }
+  const ClassifierTable* table = tables_[table_id].get();
+  if (table == nullptr || table->mask_count() < limits_.max_masks_per_table) return absl::OkStatus();
+  const Subtable* subtable = table->Find(mask);
+  if (subtable != nullptr && subtable->standing.flow_count > 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "table ", table_id, " has as many masks as limits.masks_per_table allows: ", limits_.max_masks_per_table));
+}
+
+Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
+  ClassifierTable& table = ObtainTable(spec.table_id);
+  Subtable& subtable = table.Obtain(spec.match.mask);
+  Flow& flow = *new (flow_slab_.Allocate()) Flow;
+  flow.index.pools = &pools_;
+  flow.id = next_id_++;
+  flow.cookie = spec.cookie;
+  flow.subtable = &subtable;
+  flow.created_unix_ns = now_unix_ns;
+  const uint64_t rank = RankOf(spec.priority, next_sequence_++);
+  flow.entry = NewEntry(flow, rank, spec.actions);
+  subtable.Pack(spec.match.value, flow.entry->words());
+  LinkEntry(flow.entry);
+  subtable.standing.ranks.insert(rank);
+  table.CountFlow(subtable);
+  flows_.emplace_hint(flows_.end(), flow.id, &flow);
+  return flow;
+}
+
+void FlowStore::UndoAdd(Flow& flow) {
+  Subtable& subtable = *flow.subtable;
+  flows_.erase(flow.id);
+  subtable.standing.table.UncountFlow(subtable);
+  subtable.standing.ranks.erase(flow.entry->rank);
+  DropEntry(flow.entry);
+  waste_.flows.push_back(&flow);
+}
+
+ClassifierEntry* FlowStore::Replace(Flow& flow, std::span<const Action> actions) {
+  ClassifierEntry* old = flow.entry;
+  flow.entry = NewEntry(flow, old->rank, actions);
+  std::copy_n(old->words(), flow.subtable->word_count(), flow.entry->words());
+  LinkEntry(flow.entry);
+  old->removed.store(version_, std::memory_order_relaxed);
+  return old;
+}
+
+void FlowStore::UndoReplace(Flow& flow, ClassifierEntry* old) {
+  DropEntry(flow.entry);
+  old->removed.store(kNever, std::memory_order_relaxed);
+  flow.entry = old;
+}
+
+void FlowStore::Remove(Flow& flow) {
+  flow.entry->removed.store(version_, std::memory_order_relaxed);
+  flow.subtable->standing.table.UncountFlow(*flow.subtable);
+  flows_.erase(flow.id);
+}
+
+void FlowStore::UndoRemove(Flow& flow) {
+  flow.entry->removed.store(kNever, std::memory_order_relaxed);
+  flow.subtable->standing.table.CountFlow(*flow.subtable);
+  flows_.emplace(flow.id, &flow);
+}
+
+void FlowStore::Publish() {
+  for (const Subtable* subtable : touched_) {
+    ClassifierTable& table = subtable->standing.table;
+    if (in_use_[table.id()]) continue;
+    classifier_.AddTable(table.id(), &table);
+    in_use_.set(table.id());
+  }
+  Settle();
+  classifier_.Publish(version_++);
+}
+
+void FlowStore::Settle() {
+  // The subtables that go are waste, and still there for the second loop.
+  for (Subtable* subtable : touched_) subtable->standing.table.Settle(*subtable, waste_.garbage);
+  for (const Subtable* subtable : touched_) subtable->standing.table.PublishOrder(waste_.garbage);
+  touched_.clear();
+}
+
+void FlowStore::Unlink(const Retired& retired) {
+  UnlinkEntry(retired.entry);
+  if (!retired.flow_gone) return;
+  Flow* flow = retired.entry->flow;
+  flow->subtable->standing.ranks.erase(retired.entry->rank);
+  waste_.flows.push_back(flow);
+}
+
+void FlowStore::Free(const Waste& waste) {
+  for (size_t size = 0; size < kEntrySizes; ++size) {
+    for (ClassifierEntry* entry : waste.entries[size]) FreeEntry(entry, size);
+  }
+  for (Flow* flow : waste.flows) FreeFlow(flow);
+}
+
+FlowInfo FlowStore::InfoOf(const Flow& flow) const {
+  const Subtable& subtable = *flow.subtable;
+  const auto actions = flow.entry->actions->actions();
+  FlowInfo info;
+  info.id = flow.id;
+  info.spec.table_id = subtable.standing.table.id();
+  info.spec.priority = PriorityOf(flow.entry->rank);
+  info.spec.match = {subtable.Unpack(flow.entry->words()), subtable.mask()};
+  info.spec.actions.assign(actions.begin(), actions.end());
+  info.spec.cookie = flow.cookie;
+  info.stats = Sum(flow.index, flow.counters);
+  info.create_time = absl::FromUnixNanos(flow.created_unix_ns);
+  return info;
+}
+
+ClassifierTable& FlowStore::ObtainTable(uint8_t id) {
+  if (tables_[id] == nullptr) tables_[id] = std::make_unique<ClassifierTable>(id, hash_key_, pools_.worker_count());
+  return *tables_[id];
+}
+
+ClassifierEntry* FlowStore::NewEntry(Flow& flow, uint64_t rank, std::span<const Action> actions) {
+  void* memory = entry_slabs_[EntrySize(flow.subtable->word_count())]->Allocate();
+  return new (memory) ClassifierEntry(version_, rank, &flow, actions_.Acquire(actions));
+}
+
+void FlowStore::LinkEntry(ClassifierEntry* entry) {
+  entry->flow->subtable->Link(entry, waste_.garbage);
+  Touch(*entry->flow->subtable);
+}
+
+// An entry that no version will have: workers may pass over it but never stay.
+void FlowStore::DropEntry(ClassifierEntry* entry) {
+  entry->removed.store(entry->added, std::memory_order_relaxed);
+  UnlinkEntry(entry);
+}
+
+void FlowStore::UnlinkEntry(ClassifierEntry* entry) {
+  Subtable& subtable = *entry->flow->subtable;
+  subtable.Unlink(entry, waste_.garbage);
+  Touch(subtable);
+  waste_.entries[EntrySize(subtable.word_count())].push_back(entry);
+}
+
+void FlowStore::FreeEntry(ClassifierEntry* entry, size_t size) {
+  actions_.Release(entry->actions);
+  entry_slabs_[size]->Free(entry);
+}
+
+void FlowStore::FreeFlow(Flow* flow) {
+  pools_.Free(flow->index);
+  flow_slab_.Free(flow);
+}
+
+void FlowStore::Touch(Subtable& subtable) {
+  if (std::exchange(subtable.standing.unsettled, true)) return;
+  touched_.push_back(&subtable);
+}
+
+}  // namespace sluice
