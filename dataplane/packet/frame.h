@@ -27,6 +27,7 @@ struct HeaderLayout {
   uint16_t vlan_tags = 0;  // tags that were parsed (two at most) and pushed since
   uint8_t ip_proto = 0;    // as in PacketKey
   uint8_t ip_frag = 0;     // as in PacketKey
+  bool l4_fields = false;  // as kPresentL4: else there is no more at l4 than a checksum to be renewed
 
   friend bool operator==(const HeaderLayout&, const HeaderLayout&) = default;
 };

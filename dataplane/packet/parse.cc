@@ -81,14 +81,30 @@ inline uint32_t L4Size(const HeaderLayout& layout) {
   }
 }
 
+// A header that is too short for its fields. ICMPv6's checksum may still be
+// there, and addresses still count in it.
+[[gnu::always_inline]] inline ParseResult ParseShortL4(const Frame& frame, Headers& h) {
+  if (h.layout.ip_proto != kIpProtoIcmpv6 || h.layout.eth_type != kEthTypeIpv6) return ParseResult::kOk;
+  if (h.size < kIcmpChecksumEnd) return ParseResult::kOk;
+  if (!Has(frame, h.at, kIcmpChecksumEnd)) return ParseResult::kNeedMore;
+  h.layout.l4 = h.at;
+  return ParseResult::kOk;
+}
+
 [[gnu::always_inline]] inline ParseResult ParseL4(const Frame& frame, Headers& h) {
   if ((h.layout.ip_frag & kFragLater) != 0) return ParseResult::kOk;
   const uint32_t needed = L4Size(h.layout);
-  if (needed == 0 || h.size < needed) return ParseResult::kOk;
+  if (needed == 0 || h.size < needed) return ParseShortL4(frame, h);
   if (!Has(frame, h.at, needed)) return ParseResult::kNeedMore;
-  const bool ports = h.layout.ip_proto != kIpProtoIcmp && h.layout.ip_proto != kIpProtoIcmpv6;
-  h.l4 = LoadRaw<uint32_t>(frame.data + h.at) & (ports ? 0xffffffff : 0xffff);
+  const uint8_t* l4 = frame.data + h.at;
   h.layout.l4 = h.at;
+  if (h.layout.ip_proto == kIpProtoTcp) {
+    const uint32_t header = (l4[12] >> 4) * 4u;
+    if (header < kTcpSize || header > h.size) return ParseResult::kOk;
+  }
+  const bool ports = h.layout.ip_proto != kIpProtoIcmp && h.layout.ip_proto != kIpProtoIcmpv6;
+  h.l4 = LoadRaw<uint32_t>(l4) & (ports ? 0xffffffff : 0xffff);
+  h.layout.l4_fields = true;
   h.present |= kPresentL4;
   return ParseResult::kOk;
 }

@@ -19,8 +19,9 @@
 // - A fragment header with offset 0, no more fragments and no reserved bit is no
 //   fragment. A later IPv6 fragment has protocol 44.
 // - A TCP, UDP, SCTP, ICMP or ICMPv6 header needs 20, 8, 12, 8 or 8 bytes within
-//   the IP length, else the packet has none, which is not called malformed. Their
-//   own lengths (TCP's data offset, UDP's length) are not looked at.
+//   the IP length, and TCP's data offset must be 20 bytes or more and fit in, else
+//   the packet has no L4 fields, which is not called malformed. Other lengths
+//   (UDP's, SCTP chunks') are not looked at.
 // - ARP for other than Ethernet and IPv4 has no fields.
 //
 // Pure; any thread. Reads nothing outside [data, data + length).

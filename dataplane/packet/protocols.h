@@ -58,5 +58,6 @@ inline constexpr uint32_t kTcpSize = 20;
 inline constexpr uint32_t kUdpSize = 8;
 inline constexpr uint32_t kSctpSize = 12;
 inline constexpr uint32_t kIcmpSize = 8;
+inline constexpr uint32_t kIcmpChecksumEnd = 4;
 
 }  // namespace sluice

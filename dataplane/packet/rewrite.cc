@@ -65,21 +65,21 @@ Place InTtl(const HeaderLayout& layout) {
   return {};
 }
 
-bool IsL4(const HeaderLayout& layout, uint8_t ip_proto) { return layout.l4 != 0 && layout.ip_proto == ip_proto; }
+bool HasL4(const HeaderLayout& layout, uint8_t ip_proto) { return layout.l4_fields && layout.ip_proto == ip_proto; }
 
 Place InPorts(const HeaderLayout& layout, uint8_t ip_proto, uint32_t offset) {
-  if (!IsL4(layout, ip_proto)) return {};
+  if (!HasL4(layout, ip_proto)) return {};
   return {.at = layout.l4 + offset, .size = 2, .cover = Cover::kPorts};
 }
 
 // Both ports together, since the CRC is renewed four bytes at a time.
 Place InSctpPorts(const HeaderLayout& layout, uint8_t shift) {
-  if (!IsL4(layout, kIpProtoSctp)) return {};
+  if (!HasL4(layout, kIpProtoSctp)) return {};
   return {.at = layout.l4, .size = 4, .shift = shift, .cover = Cover::kSctpPorts};
 }
 
 Place InIcmp(const HeaderLayout& layout, uint8_t ip_proto, uint8_t shift) {
-  if (!IsL4(layout, ip_proto)) return {};
+  if (!HasL4(layout, ip_proto)) return {};
   return {.at = layout.l4, .size = 2, .shift = shift, .cover = Cover::kIcmp};
 }
 

@@ -4,9 +4,9 @@
 // other segments are not read, and a checksum that was wrong stays wrong.
 // - UDP with checksum zero ("none") keeps zero; one that comes out as zero is
 //   written as 0xffff.
-// - Addresses stand in the pseudo header of TCP, UDP and ICMPv6. Packets whose L4
-//   header was parsed, first fragments among them, get that checksum renewed; of
-//   later fragments nothing behind the IP header is touched.
+// - Addresses stand in the pseudo header of TCP, UDP and ICMPv6. Packets that hold
+//   that checksum, first fragments among them, get it renewed; of later fragments
+//   nothing behind the IP header is touched.
 // - IPv6 destination with a routing header that has segments left: the pseudo
 //   header holds the final destination, not this one, and the checksum stays.
 // - SCTP's CRC covers ports and payload, no addresses. That of a first fragment

@@ -41,9 +41,16 @@ void Transport(const Slice& l4, ReferenceResult& r) {
   if (r.layout.ip_proto == 132) needed = 12;
   if (r.layout.ip_proto == 1 && r.layout.eth_type == 0x0800) needed = 8, icmp = true;
   if (r.layout.ip_proto == 58 && r.layout.eth_type == 0x86dd) needed = 8, icmp = true;
-  if (needed == 0 || l4.size() < needed || r.layout.ip_frag >= 2) return;
+  if (needed == 0 || r.layout.ip_frag >= 2) return;
+  if (l4.size() < needed && r.layout.ip_proto == 58 && l4.size() >= 4) {
+    r.layout.l4 = static_cast<uint32_t>(l4.begin());
+    r.header_bytes = l4.begin() + 4;
+  }
+  if (l4.size() < needed) return;
   r.layout.l4 = static_cast<uint32_t>(l4.begin());
   r.header_bytes = l4.begin() + needed;
+  if (r.layout.ip_proto == 6 && (l4.at(12) / 16 < 5 || l4.at(12) / 16 * 4u > l4.size())) return;
+  r.layout.l4_fields = true;
   r.key.present |= kPresentL4;
   l4.CopyTo(&r.key.l4_src, 0, 2);
   if (!icmp) l4.CopyTo(&r.key.l4_dst, 2, 2);
@@ -59,13 +66,13 @@ void Network(const Slice& l3, ReferenceResult& r, uint8_t proto, uint8_t frag, u
 }
 
 ParseResult Ipv4(const Slice& l3, ReferenceResult& r) {
-  if (l3.size() < 20 || l3.at(0) / 16 != 4) return ParseResult::kMalformed;
+  if (l3.size() < 20) return ParseResult::kMalformed;
+  r.header_bytes = l3.begin() + 20;
   const size_t header = l3.at(0) % 16 * 4;
   const size_t total = l3.U16(2);
-  if (header < 20 || header > total || total > l3.size()) return ParseResult::kMalformed;
+  if (l3.at(0) / 16 != 4 || header < 20 || header > total || total > l3.size()) return ParseResult::kMalformed;
   const bool later = l3.U16(6) % 8192 != 0;
   const bool more = l3.U16(6) / 8192 % 2 != 0;
-  r.header_bytes = l3.begin() + 20;
   l3.CopyTo(&r.key.ipv4_src, 12, 4);
   l3.CopyTo(&r.key.ipv4_dst, 16, 4);
   Network(l3, r, l3.at(9), later ? 3 : more ? 1 : 0, l3.at(1), l3.at(8));
@@ -75,8 +82,9 @@ ParseResult Ipv4(const Slice& l3, ReferenceResult& r) {
 }
 
 ParseResult Ipv6(const Slice& l3, ReferenceResult& r) {
-  if (l3.size() < 40 || l3.at(0) / 16 != 6 || 40 + l3.U16(4) > l3.size()) return ParseResult::kMalformed;
+  if (l3.size() < 40) return ParseResult::kMalformed;
   r.header_bytes = l3.begin() + 40;
+  if (l3.at(0) / 16 != 6 || 40 + l3.U16(4) > l3.size()) return ParseResult::kMalformed;
   l3.CopyTo(r.key.ipv6_src, 8, 16);
   l3.CopyTo(r.key.ipv6_dst, 24, 16);
   r.key.present |= kPresentL3;
@@ -106,8 +114,9 @@ ParseResult Ipv6(const Slice& l3, ReferenceResult& r) {
 }
 
 ParseResult Arp(const Slice& l3, ReferenceResult& r) {
-  if (l3.size() < 8 || l3.size() < 8 + 2u * l3.at(4) + 2u * l3.at(5)) return ParseResult::kMalformed;
+  if (l3.size() < 8) return ParseResult::kMalformed;
   r.header_bytes = l3.begin() + 8;
+  if (l3.size() < 8 + 2u * l3.at(4) + 2u * l3.at(5)) return ParseResult::kMalformed;
   if (l3.U16(0) != 1 || l3.U16(2) != 0x0800 || l3.at(4) != 6 || l3.at(5) != 4) return ParseResult::kOk;
   r.header_bytes = l3.begin() + 28;
   r.key.present |= kPresentL3;
