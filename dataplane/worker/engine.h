@@ -1,0 +1,86 @@
+// The workers, and the ports that they serve.
+//
+// The control side of the packet loop: attaches and detaches ports, spreads
+// their queues over the workers, publishes snapshots, sums counters. Knows no
+// names and no devices.
+//
+// Any control thread; a mutex stands among them. Only Detach waits for workers.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/dataplane.h"
+#include "dataplane/port/port.h"
+#include "dataplane/worker/reclaimer.h"
+#include "dataplane/worker/snapshot.h"
+#include "dataplane/worker/worker.h"
+
+struct rte_mempool;
+
+namespace sluice {
+
+class Engine {
+ public:
+  struct Options {
+    std::vector<unsigned> worker_cpus;
+    IdleMode idle = IdleMode::kAdaptive;
+    unsigned rx_burst = kBatch;
+  };
+  struct PortState {
+    bool enabled = true;
+    bool receive = true;
+    uint32_t mtu = 1500;
+  };
+
+  // All outlive the engine.
+  Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Reclaimer& reclaimer);
+  // Stops the workers; every port must be detached.
+  ~Engine();
+
+  void Start();
+  // For tests, instead of Start: worker(i).RunOnce().
+  Worker& worker(unsigned id) { return *workers_[id]; }
+
+  // The port stays the caller's until it is detached. RESOURCE_EXHAUSTED beyond
+  // Dataplane::kMaxPorts; ALREADY_EXISTS for a number in use.
+  absl::Status Attach(Port& port, uint32_t number, const PortState& state);
+  // Waits until no worker uses the port; sends what lies in its hand-over ring.
+  // The final counters. NOT_FOUND.
+  absl::StatusOr<PortStats> Detach(uint32_t number);
+  absl::Status SetState(uint32_t number, const PortState& state);
+
+  // What workers have counted; what only the device knows is left zero. NOT_FOUND.
+  absl::StatusOr<PortStats> StatsOf(uint32_t number) const;
+  std::vector<WorkerInfo> Workers() const;
+  PacketTotals Totals() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<AttachedPort> attached;
+    PortState state;
+  };
+
+  unsigned WorkerCount() const { return static_cast<unsigned>(workers_.size()); }
+  const Entry* Find(uint32_t number) const;
+  std::unique_ptr<AttachedPort> NewPort(Port& port, uint32_t number);
+  unsigned LeastLoaded();
+  void Publish();
+  PortStats Sum(const AttachedPort& port) const;
+  void FlushHandOver(AttachedPort& port);
+
+  Reclaimer& reclaimer_;
+  std::atomic<const Snapshot*> snapshot_{nullptr};
+  std::vector<std::unique_ptr<Worker>> workers_;
+
+  // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.
+  mutable std::mutex mutex_;      // guards what follows, and publishing
+  std::vector<Entry> ports_;      // by number
+  std::vector<unsigned> queues_;  // by worker: receive queues it has
+};
+
+}  // namespace sluice

@@ -1,0 +1,21 @@
+// From received buffers to keys: the first stage of a burst.
+//
+// Frames come out with every tag in their bytes and with the headers that were
+// parsed in their first segment. Workers only.
+
+#pragma once
+
+#include "dataplane/worker/burst.h"
+
+namespace sluice {
+
+// burst.mbufs[0, burst.count) are as received on port `in_port`. Fills keys,
+// layouts and bytes, counts what was received, drops frames without a whole
+// Ethernet header (malformed) or with headers longer than a buffer (no_buffers).
+void Prepare(Burst& burst, uint32_t in_port);
+
+// Moves bytes from later segments into the first as far as they fit. False if
+// none did.
+bool PullIntoFirst(rte_mbuf* mbuf);
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+#include "dataplane/worker/transmit.h"
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include <bit>
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kEthernetHeader = 14;
+constexpr uint32_t kVlanTag = 4;
+
+// The frame in one buffer; null if there is none. Takes the frame.
+rte_mbuf* InOneBuffer(rte_mbuf* mbuf, rte_mempool* pool) {
+  rte_mbuf* whole = rte_pktmbuf_alloc(pool);
+  const auto length = static_cast<uint16_t>(mbuf->pkt_len);
+  char* bytes = whole != nullptr ? rte_pktmbuf_append(whole, length) : nullptr;
+  if (bytes == nullptr) {
+    rte_pktmbuf_free(whole);
+    rte_pktmbuf_free(mbuf);
+    return nullptr;
+  }
+  for (const rte_mbuf* segment = mbuf; segment != nullptr; segment = segment->next) {
+    std::memcpy(bytes, rte_pktmbuf_mtod(segment, const char*), segment->data_len);
+    bytes += segment->data_len;
+  }
+  rte_pktmbuf_free(mbuf);
+  return whole;
+}
+
+void HandOver(rte_ring* ring, rte_mbuf** mbufs, unsigned n, PortCounters& counters) {
+  const unsigned taken = rte_ring_mp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
+  if (taken == n) return;
+  counters.drop_tx_full.Add(n - taken);
+  rte_pktmbuf_free_bulk(mbufs + taken, n - taken);
+}
+
+}  // namespace
+
+void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters) {
+  // Lengths are read first: what the port has taken may be gone.
+  std::array<uint32_t, kBatch> lengths;
+  for (unsigned i = 0; i < n; ++i) lengths[i] = mbufs[i]->pkt_len;
+  const unsigned sent = port.Transmit(queue, mbufs, static_cast<uint16_t>(n));
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < sent; ++i) bytes += lengths[i];
+  counters.transmit_packets.Add(sent);
+  counters.transmit_bytes.Add(bytes);
+  if (sent == n) return;
+  counters.drop_tx_full.Add(n - sent);
+  rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
+}
+
+bool Transmitter::Admit(const PortView& view, uint32_t length, unsigned tags) {
+  if (!view.enabled) {
+    CountersOf(view).drop_down.Add(1);
+    return false;
+  }
+  if (length > view.max_frame || length > view.mtu + kEthernetHeader + kVlanTag * tags) {
+    CountersOf(view).drop_mtu.Add(1);
+    return false;
+  }
+  return true;
+}
+
+void Transmitter::Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
+  if (Admit(snapshot.ports[port], mbuf->pkt_len, tags)) {
+    Enqueue(snapshot, port, mbuf);
+  } else {
+    rte_pktmbuf_free(mbuf);
+  }
+}
+
+void Transmitter::SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
+  const PortView& view = snapshot.ports[port];
+  if (!Admit(view, mbuf->pkt_len, tags)) return;
+  rte_mbuf* copy = rte_pktmbuf_copy(mbuf, pool_, 0, UINT32_MAX);
+  if (copy == nullptr) {
+    CountersOf(view).drop_no_buffers.Add(1);
+    return;
+  }
+  Enqueue(snapshot, port, copy);
+}
+
+void Transmitter::Enqueue(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf) {
+  const PortView& view = snapshot.ports[port];
+  if (mbuf->nb_segs > 1 && !view.takes_segments) {
+    mbuf = InOneBuffer(mbuf, pool_);
+    if (mbuf == nullptr) {
+      CountersOf(view).drop_no_buffers.Add(1);
+      return;
+    }
+  }
+  Stage& stage = stages_[port];
+  stage.mbufs[stage.count++] = mbuf;
+  staged_ |= 1u << port;
+  if (stage.count == stage.mbufs.size()) FlushPort(view, stage);
+}
+
+void Transmitter::FlushPort(const PortView& view, Stage& stage) {
+  AttachedPort& port = *view.attached;
+  const unsigned n = stage.count;
+  stage.count = 0;
+  if (n == 0) return;
+  if (port.hand_over == nullptr) {
+    TransmitAll(*port.port, static_cast<uint16_t>(worker_), stage.mbufs.data(), n, CountersOf(view));
+  } else if (port.tx_owner == worker_) {
+    TransmitAll(*port.port, 0, stage.mbufs.data(), n, CountersOf(view));
+  } else {
+    HandOver(port.hand_over.get(), stage.mbufs.data(), n, CountersOf(view));
+  }
+}
+
+void Transmitter::Flush(const Snapshot& snapshot) {
+  for (uint32_t rest = staged_; rest != 0; rest &= rest - 1) {
+    const int port = std::countr_zero(rest);
+    FlushPort(snapshot.ports[port], stages_[port]);
+  }
+  staged_ = 0;
+}
+
+unsigned Transmitter::EmptyHandOvers(const Snapshot& snapshot) {
+  unsigned moved = 0;
+  for (const uint8_t index : snapshot.hand_overs[worker_]) {
+    AttachedPort& port = *snapshot.ports[index].attached;
+    std::array<rte_mbuf*, kBatch> mbufs;
+    const unsigned n =
+        rte_ring_sc_dequeue_burst(port.hand_over.get(), reinterpret_cast<void**>(mbufs.data()), mbufs.size(), nullptr);
+    if (n == 0) continue;
+    TransmitAll(*port.port, 0, mbufs.data(), n, port.counters[worker_]);
+    moved += n;
+  }
+  return moved;
+}
+
+}  // namespace sluice

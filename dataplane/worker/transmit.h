@@ -1,0 +1,57 @@
+// Frames on their way out: staged by port in the order in which they were sent,
+// flushed at the end of the burst.
+//
+// What a port cannot take is lost there and then, and counted at the port: it is
+// disabled (down), the frame is too long (mtu), there is no buffer for a copy
+// (no_buffers), or the device's queue or the hand-over ring is full (tx_full).
+// Nothing is tried twice: a worker never waits for a device.
+//
+// One a worker, used by that worker only.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/worker/burst.h"
+#include "dataplane/worker/snapshot.h"
+
+struct rte_mempool;
+
+namespace sluice {
+
+class Transmitter {
+ public:
+  Transmitter(unsigned worker, rte_mempool* pool) : worker_(worker), pool_(pool) {}
+
+  // Takes the frame. `tags`: VLAN tags that the MTU does not count.
+  void Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags);
+  // Sends a copy; the frame stays the caller's.
+  void SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags);
+  // Hands all staged frames to their ports, or to the workers that own these.
+  void Flush(const Snapshot& snapshot);
+  // Sends what other workers put into the rings that this one owns. Returns how many frames.
+  unsigned EmptyHandOvers(const Snapshot& snapshot);
+
+ private:
+  struct Stage {
+    unsigned count = 0;
+    std::array<rte_mbuf*, kBatch> mbufs;
+  };
+
+  PortCounters& CountersOf(const PortView& view) { return view.attached->counters[worker_]; }
+  bool Admit(const PortView& view, uint32_t length, unsigned tags);
+  void Enqueue(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf);
+  void FlushPort(const PortView& view, Stage& stage);
+
+  const unsigned worker_;
+  rte_mempool* const pool_;
+  uint32_t staged_ = 0;  // bit i: stages_[i] holds something
+  std::array<Stage, Dataplane::kMaxPorts> stages_{};
+};
+
+// Gives n frames to the port's queue, counts, and frees what it does not take.
+// Also for the control side, of ports that no worker uses any more.
+void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters);
+
+}  // namespace sluice

@@ -1,0 +1,134 @@
+#include "dataplane/worker/worker.h"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/worker/placement.h"
+#include "dataplane/worker/prepare.h"
+
+namespace sluice {
+
+Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
+               const std::atomic<const Snapshot*>& snapshot)
+    : options_(options),
+      classifier_(classifier),
+      reclaimer_(reclaimer),
+      snapshot_(snapshot),
+      transmitter_(options.id, pool),
+      executor_(pool, transmitter_) {}
+
+Worker::~Worker() { Stop(); }
+
+void Worker::Start() {
+  thread_ = std::thread([this] { Main(); });
+}
+
+void Worker::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::Main() {
+  pthread_setname_np(pthread_self(), absl::StrCat("worker-", options_.id).c_str());
+  // Sleeps of microseconds end on time only without the kernel's usual slack.
+  prctl(PR_SET_TIMERSLACK, 1000);
+  if (absl::Status status = PinThisThread({options_.cpu}); !status.ok()) {
+    spdlog::warn("worker {} is not bound to its CPU: {}", options_.id, std::string(status.message()));
+  }
+  // Gives the thread a cache of packet buffers; it works without.
+  if (rte_thread_register() != 0) spdlog::warn("worker {} has no cache of packet buffers", options_.id);
+  reclaimer_.Online(options_.id);
+  Loop();
+  reclaimer_.Offline(options_.id);
+  rte_thread_unregister();
+}
+
+void Worker::Loop() {
+  uint64_t before = WorkerClock::Cycles();
+  idle_.Busy(clock_.Nanoseconds(before));
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const bool busy = Round() != 0;
+    const uint64_t now = WorkerClock::Cycles();
+    (busy ? counters_.busy_cycles : counters_.idle_cycles).Add(now - before);
+    before = now;
+    if (busy) {
+      idle_.Busy(clock_.Nanoseconds(now));
+    } else if (options_.idle == IdleMode::kAdaptive) {
+      if (const uint64_t nanoseconds = idle_.SleepNs(clock_.Nanoseconds(now)); nanoseconds != 0) Sleep(nanoseconds);
+    }
+  }
+}
+
+unsigned Worker::RunOnce() {
+  reclaimer_.Online(options_.id);
+  const unsigned moved = Round();
+  reclaimer_.Offline(options_.id);
+  return moved;
+}
+
+unsigned Worker::Round() {
+  const Snapshot& snapshot = *snapshot_.load(std::memory_order_acquire);
+  unsigned moved = 0;
+  for (const Snapshot::RxQueue& queue : snapshot.polls[options_.id]) moved += PollQueue(snapshot, queue);
+  moved += transmitter_.EmptyHandOvers(snapshot);
+  reclaimer_.Quiescent(options_.id);
+  return moved;
+}
+
+unsigned Worker::PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& queue) {
+  AttachedPort& port = *snapshot.ports[queue.port].attached;
+  const unsigned received =
+      port.port->Receive(queue.queue, burst_.mbufs.data(), static_cast<uint16_t>(options_.rx_burst));
+  if (received == 0) return 0;
+  burst_.count = received;
+  Prepare(burst_, port.number);
+  Forward(snapshot, queue.port);
+  transmitter_.Flush(snapshot);
+  Count(port.counters[options_.id], received);
+  return received;
+}
+
+void Worker::Forward(const Snapshot& snapshot, uint8_t ingress) {
+  constexpr uint8_t kFirstTable = 0;
+  if (burst_.count == 0) return;
+  classifier_.Lookup(options_.id, kFirstTable, classifier_.version(), burst_.keys.data(), burst_.count,
+                     burst_.entries.data());
+  for (unsigned i = 0; i < burst_.count; ++i) {
+    const ClassifierEntry* entry = burst_.entries[i];
+    if (entry == nullptr) {
+      burst_.Drop(burst_.mbufs[i], DropReason::kNoFlow);
+      continue;
+    }
+    hits_.Add(entry, burst_.bytes[i]);
+    executor_.Run(snapshot, ingress, ActionsOf(*entry), burst_, i);
+  }
+}
+
+// Whoever sees these packets as received sees all that became of them.
+void Worker::Count(PortCounters& port, unsigned received) {
+  const int64_t now = clock_.UnixNanoseconds(WorkerClock::Cycles());
+  hits_.Flush([&](const ClassifierEntry& entry, uint64_t packets, uint64_t bytes) {
+    CountHits(entry, options_.id, packets, bytes, now);
+  });
+  counters_.bursts.Add(1);
+  counters_.Commit(burst_.totals, [&] {
+    port.receive_bytes.Add(burst_.received_bytes);
+    port.receive_packets.Add(received, std::memory_order_release);
+  });
+  burst_.totals = {};
+  burst_.received_bytes = 0;
+}
+
+void Worker::Sleep(uint64_t nanoseconds) {
+  counters_.sleeps.Add(1);
+  reclaimer_.Offline(options_.id);
+  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(nanoseconds)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+  reclaimer_.Online(options_.id);
+}
+
+}  // namespace sluice

@@ -1,0 +1,96 @@
+// The packet loop.
+//
+// A round: for each of its receive queues take a burst of at most kBatch frames,
+// parse them, look them all up at one version of the flow table, carry out each
+// packet's actions in the order of arrival, flush what was staged for the ports,
+// count; then empty the hand-over rings it owns and report quiescent.
+//
+// Why it is fast, and what holds it so:
+// - No lock, no atomic read-modify-write, no shared cache line that two workers
+//   write, no allocation but of packet buffers, no log, no system call of its
+//   own (tests/unit/dataplane/packet_path_test: symbols of the packet path).
+// - One virtual call a burst and direction, none a packet.
+// - What is per flow is done once a burst (flow_hits.h), what is per burst once:
+//   version, time, snapshot, totals.
+// - Nothing waits: a full device drops (transmit.h), a writer of flows or ports
+//   never stops the loop (snapshot.h, reclaimer.h).
+//
+// Idle, it backs off (idle.h) and is offline for grace periods while it sleeps.
+//
+// Start and Stop: one control thread. counters(): any thread.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "dataplane/classifier/classifier.h"
+#include "dataplane/dataplane.h"
+#include "dataplane/worker/burst.h"
+#include "dataplane/worker/clock.h"
+#include "dataplane/worker/counters.h"
+#include "dataplane/worker/execute.h"
+#include "dataplane/worker/flow_hits.h"
+#include "dataplane/worker/idle.h"
+#include "dataplane/worker/reclaimer.h"
+#include "dataplane/worker/snapshot.h"
+#include "dataplane/worker/transmit.h"
+
+struct rte_mempool;
+
+namespace sluice {
+
+class Worker {
+ public:
+  struct Options {
+    unsigned id = 0;
+    unsigned cpu = 0;
+    IdleMode idle = IdleMode::kAdaptive;
+    unsigned rx_burst = kBatch;
+  };
+
+  // All outlive the worker.
+  Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
+         const std::atomic<const Snapshot*>& snapshot);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void Start();
+  // Returns when the thread has ended.
+  void Stop();
+
+  // One round in the calling thread, of a worker that was not started. Returns
+  // how many frames it moved.
+  unsigned RunOnce();
+
+  const Options& options() const { return options_; }
+  const WorkerCounters& counters() const { return counters_; }
+
+ private:
+  void Main();
+  void Loop();
+  unsigned Round();
+  unsigned PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& queue);
+  void Forward(const Snapshot& snapshot, uint8_t ingress);
+  void Count(PortCounters& port, unsigned received);
+  void Sleep(uint64_t nanoseconds);
+
+  const Options options_;
+  Classifier& classifier_;
+  Reclaimer& reclaimer_;
+  const std::atomic<const Snapshot*>& snapshot_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+
+  WorkerClock clock_;
+  IdleBackoff idle_;
+  Burst burst_;
+  FlowHits hits_;
+  Transmitter transmitter_;
+  Executor executor_;
+  alignas(64) WorkerCounters counters_;
+};
+
+}  // namespace sluice
