@@ -36,11 +36,11 @@ Tci TciFor(Field field, const FieldBits& bits) {
   const auto mask = static_cast<uint16_t>(absl::Uint128Low64(bits.mask));
   switch (field) {
     case Field::kVlanPresent:
-      return {static_cast<uint16_t>(value == 1 ? kVlanPresent : 0), kVlanPresent};
+      return {static_cast<uint16_t>(value == 1 ? kTciPresent : 0), kTciPresent};
     case Field::kVlanVid:
-      return {static_cast<uint16_t>(value | kVlanPresent), static_cast<uint16_t>(mask | kVlanPresent)};
+      return {static_cast<uint16_t>(value | kTciPresent), static_cast<uint16_t>(mask | kTciPresent)};
     case Field::kVlanPcp:
-      return {static_cast<uint16_t>(value << kPcpShift | kVlanPresent), static_cast<uint16_t>(kPcp | kVlanPresent)};
+      return {static_cast<uint16_t>(value << kPcpShift | kTciPresent), static_cast<uint16_t>(kPcp | kTciPresent)};
     default:
       return {value, mask};
   }
@@ -59,13 +59,13 @@ void AddVlan(const FieldInfo& info, const FieldBits& bits, const Path& path, Vio
     return;
   }
   uint16_t all = static_cast<uint16_t>(mask | add.mask);
-  if ((all & ~both & kVlanPresent) != 0) {
+  if ((all & ~both & kTciPresent) != 0) {
     if (both != 0) {
       violations.Add(Path(path, "field"),
                      "no packet matches: without a tag (bit 0x1000 of vlan_tci zero) VID and PCP are zero");
       return;
     }
-    all = kVlanPresent;
+    all = kTciPresent;
   }
   PutField(out.value, Field::kVlanTci, both);
   PutField(out.mask, Field::kVlanTci, all);
@@ -149,7 +149,7 @@ void AddTo(v1::Match* out, Field field, uint64_t value, uint64_t mask, bool expl
 // True if vlan_present, vlan_vid and vlan_pcp can say it.
 bool IsPlainTci(Tci tci) {
   const int pcp = tci.mask & kPcp;
-  return (tci.value & kVlanPresent) != 0 ? pcp == 0 || pcp == kPcp : tci.mask == kVlanPresent;
+  return (tci.value & kTciPresent) != 0 ? pcp == 0 || pcp == kPcp : tci.mask == kTciPresent;
 }
 
 void VlanToProto(Tci tci, bool explicit_mask, v1::Match* out) {
@@ -158,7 +158,7 @@ void VlanToProto(Tci tci, bool explicit_mask, v1::Match* out) {
     AddTo(out, Field::kVlanTci, tci.value, tci.mask, explicit_mask);
     return;
   }
-  if (tci.mask == kVlanPresent) AddTo(out, Field::kVlanPresent, tci.value != 0, 1, explicit_mask);
+  if (tci.mask == kTciPresent) AddTo(out, Field::kVlanPresent, tci.value != 0, 1, explicit_mask);
   if ((tci.mask & kVid) != 0) AddTo(out, Field::kVlanVid, tci.value & kVid, tci.mask & kVid, explicit_mask);
   if ((tci.mask & kPcp) != 0) AddTo(out, Field::kVlanPcp, tci.value >> kPcpShift, kPcp >> kPcpShift, explicit_mask);
 }

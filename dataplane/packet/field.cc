@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint8_t kTciAt = offsetof(PacketKey, vlan_tci);
 constexpr uint8_t kPresentAt = offsetof(PacketKey, present);
-constexpr uint16_t kTagged = __builtin_bswap16(kVlanPresent);
+constexpr uint16_t kTagged = __builtin_bswap16(kTciPresent);
 
 constexpr FieldLayout Always(size_t offset, uint8_t size, uint8_t shift, uint8_t bits) {
   return {static_cast<uint8_t>(offset), size, shift, bits, 0, 0};

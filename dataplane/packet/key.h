@@ -25,7 +25,7 @@ inline constexpr uint16_t kPresentIp =
 
 // The bit of PacketKey::vlan_tci (host order) that says "there is a tag". It
 // stands where the frame has DEI, as in Open vSwitch; DEI is not matched on.
-inline constexpr uint16_t kVlanPresent = 0x1000;
+inline constexpr uint16_t kTciPresent = 0x1000;
 
 // Bits of PacketKey::ip_frag.
 inline constexpr uint8_t kFragAny = 1;
@@ -41,7 +41,7 @@ struct alignas(64) PacketKey {
   uint16_t present;   // kPresent… bits, host order
   // Word 1.
   uint8_t eth_dst[6];
-  uint16_t vlan_tci;  // outer tag: PCP, kVlanPresent, VID; zero without a tag
+  uint16_t vlan_tci;  // outer tag: PCP, kTciPresent, VID; zero without a tag
   // Word 2.
   uint8_t eth_src[6];
   uint16_t pad0;

@@ -53,7 +53,7 @@ inline ParseResult Shortage(const Frame& frame, uint32_t at, uint32_t bytes, Par
       if (Shortage(frame, at, kTagAndType, ParseResult::kOk) == ParseResult::kNeedMore) return ParseResult::kNeedMore;
       break;
     }
-    if (h.layout.vlan_tags++ == 0) h.vlan_tci = LoadBig<uint16_t>(frame.data + at + 2) | kVlanPresent;
+    if (h.layout.vlan_tags++ == 0) h.vlan_tci = LoadBig<uint16_t>(frame.data + at + 2) | kTciPresent;
     at += kVlanTagSize;
     type = LoadBig<uint16_t>(frame.data + at);
   }

@@ -232,7 +232,7 @@ void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint1
 bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid) {
   constexpr uint32_t kAddresses = 12;
   if (frame.headroom < kVlanTagSize) return false;
-  const uint16_t tci = layout.vlan_tags == 0 ? 0 : LoadBig<uint16_t>(frame.data + kEthernetSize) & ~kVlanPresent;
+  const uint16_t tci = layout.vlan_tags == 0 ? 0 : LoadBig<uint16_t>(frame.data + kEthernetSize) & ~kTciPresent;
   frame.data -= kVlanTagSize;
   frame.headroom -= kVlanTagSize;
   frame.length += kVlanTagSize;

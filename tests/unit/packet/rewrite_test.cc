@@ -646,7 +646,7 @@ void CheckChange(const Bytes& before, const Bytes& after, const Change& change) 
 TEST(RewriteRandom, FieldsOfWellFormedFrames) {
   Random random(21);
   int changed = 0;
-  for (int round = 0; round < 60000; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     const Bytes frame = RandomFrame(random);
     ASSERT_EQ(ChecksumErrors(frame), "") << ToHex(frame);
     Subject subject(frame);
@@ -660,12 +660,12 @@ TEST(RewriteRandom, FieldsOfWellFormedFrames) {
       changed += before != after;
     }
   }
-  EXPECT_GT(changed, 30000);
+  EXPECT_GT(changed, 10000);
 }
 
 TEST(RewriteRandom, FieldsOfDamagedFramesInSegments) {
   Random random(22);
-  for (int round = 0; round < 60000; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     const Bytes frame = RandomDamagedFrame(random);
     const ReferenceResult reference = ReferenceParse(frame, 1);
     if (reference.result == ParseResult::kTooShort) continue;
@@ -683,7 +683,7 @@ TEST(RewriteRandom, FieldsOfDamagedFramesInSegments) {
 
 TEST(RewriteRandom, TagsAndFields) {
   Random random(23);
-  for (int round = 0; round < 60000; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     const Bytes frame = Below(random, 2) == 0 ? RandomFrame(random) : RandomDamagedFrame(random);
     if (frame.size() < 14) continue;
     Subject subject(frame);
