@@ -32,11 +32,11 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-def need(*programs):
+def need(*programs, group="deploy"):
     """Skips the test unless these are there."""
     for program in programs:
         if shutil.which(program) is None:
-            skip("no %s: tools/install-deps deploy installs it" % program)
+            skip("no %s: tools/install-deps %s installs it" % (program, group))
 
 
 def need_tools():

@@ -68,7 +68,7 @@ def main():
     assert kinds["everything"] == sorted(core + ["ConfigMap", "PodMonitor", "PrometheusRule"]), kinds
 
     check_security(found["embedded"], False, CAPABILITIES)
-    check_security(found["production"], False, CAPABILITIES)
+    check_security(found["production"], True, CAPABILITIES)
     check_security(found["everything"], True, CAPABILITIES + ["BPF", "PERFMON"])
     check_probes(found["embedded"], {"grpc": {"port": 9090}})
     check_probes(found["everything"], {"exec": {"command": ["sluicectl", "info"]}})
