@@ -60,39 +60,39 @@ struct Ipv4Fields {
   uint16_t id = 1;
   bool dont_fragment = false, more_fragments = false;
   uint16_t fragment_offset = 0;  // in units of 8 bytes
-  Bytes options;                 // padded with zeros to a multiple of 4
-  std::optional<uint8_t> version, ihl, protocol;
-  std::optional<uint16_t> total_length, checksum;
+  Bytes options = {};            // padded with zeros to a multiple of 4
+  std::optional<uint8_t> version = {}, ihl = {}, protocol = {};
+  std::optional<uint16_t> total_length = {}, checksum = {};
 };
 
 struct Ipv6Fields {
   std::string src = "2001:db8:1::1", dst = "2001:db8:1::2";
   uint8_t tos = 0, hop_limit = 64;
   uint32_t flow_label = 0;
-  std::optional<uint8_t> version, next_header;
-  std::optional<uint16_t> payload_length;
+  std::optional<uint8_t> version = {}, next_header = {};
+  std::optional<uint16_t> payload_length = {};
 };
 
 // IPv6 extension headers.
 struct OptionsFields {
   size_t size = 8;  // whole header, a multiple of 8
-  std::optional<uint8_t> next_header, length;
+  std::optional<uint8_t> next_header = {}, length = {};
 };
 struct RoutingFields {
   uint8_t type = 4, segments_left = 0;
-  std::vector<std::string> segments;  // the first is the final destination, as in RFC 8754
-  std::optional<uint8_t> next_header, length;
+  std::vector<std::string> segments = {};  // the first is the final destination, as in RFC 8754
+  std::optional<uint8_t> next_header = {}, length = {};
 };
 struct AuthenticationFields {
   size_t icv_size = 12;  // a multiple of 4, and of 8 with the 12 bytes before it
-  std::optional<uint8_t> next_header, length;
+  std::optional<uint8_t> next_header = {}, length = {};
 };
 struct FragmentFields {
   uint16_t offset = 0;  // in units of 8 bytes
   bool more = false;
   uint8_t reserved = 0;  // the two bits beside `more`
   uint32_t id = 0x1234;
-  std::optional<uint8_t> next_header;
+  std::optional<uint8_t> next_header = {};
 };
 
 struct TcpFields {
@@ -100,23 +100,23 @@ struct TcpFields {
   uint32_t seq = 1, ack = 1;
   uint8_t flags = 0x10;
   uint16_t window = 1024;
-  Bytes options;  // padded with zeros to a multiple of 4
-  std::optional<uint8_t> data_offset;
-  std::optional<uint16_t> checksum;
+  Bytes options = {};  // padded with zeros to a multiple of 4
+  std::optional<uint8_t> data_offset = {};
+  std::optional<uint16_t> checksum = {};
 };
 struct UdpFields {
   uint16_t src = 40000, dst = 53;
-  std::optional<uint16_t> length, checksum;
+  std::optional<uint16_t> length = {}, checksum = {};
 };
 struct SctpFields {
   uint16_t src = 40000, dst = 3868;
   uint32_t tag = 7;
-  std::optional<uint32_t> checksum;
+  std::optional<uint32_t> checksum = {};
 };
 struct IcmpFields {
   uint8_t type = 8, code = 0;
   uint32_t rest = 0x00010001;
-  std::optional<uint16_t> checksum;
+  std::optional<uint16_t> checksum = {};
 };
 
 class PacketBuilder {
