@@ -58,7 +58,7 @@ void YamlSection::AddEntry(const YAML::Node& key, const YAML::Node& value, Lines
     errors_->Add(key.Mark(), absl::StrCat("a key is ", KindOf(key), "; a word would be right"));
     return;
   }
-  Entry entry{key.IsNull() ? "null" : key.Scalar(), key.Mark(), value};
+  Entry entry{key.IsNull() ? "null" : key.Scalar(), key.Mark(), value.IsNull() ? key.Mark() : value.Mark(), value};
   const auto [first, is_new] = lines.try_emplace(entry.key, entry.mark.line + 1);
   if (is_new) {
     entries_.push_back(std::move(entry));
@@ -94,11 +94,12 @@ void YamlSection::Bool(absl::string_view key, bool& out) {
   if (plain && (node.Scalar() == "true" || node.Scalar() == "false")) {
     out = node.Scalar() == "true";
   } else {
-    errors_->Add(node.Mark(), absl::StrCat(Full(key), " is ", KindOf(node), "; true or false would be right"));
+    errors_->Add(entry->value_mark, absl::StrCat(Full(key), " is ", KindOf(node), "; true or false would be right"));
   }
 }
 
-bool YamlSection::NumberOf(const YAML::Node& node, absl::string_view what, uint64_t min, uint64_t max, uint64_t& out) {
+bool YamlSection::NumberOf(const YAML::Node& node, const YAML::Mark& mark, absl::string_view what, uint64_t min,
+                           uint64_t max, uint64_t& out) {
   // Digits only: what YAML 1.1 takes for octal, and signs, fractions and
   // underscores, are not what anyone means here.
   if (node.IsScalar() && node.Tag() == kPlain) {
@@ -107,24 +108,23 @@ bool YamlSection::NumberOf(const YAML::Node& node, absl::string_view what, uint6
     const bool octal = text.size() > 1 && text[0] == '0';
     if (digits && !octal && absl::SimpleAtoi(text, &out) && out >= min && out <= max) return true;
   }
-  errors_->Add(node.Mark(),
-               absl::StrCat(what, " is ", KindOf(node), "; a number from ", min, " to ", max, " would be right"));
+  errors_->Add(mark, absl::StrCat(what, " is ", KindOf(node), "; a number from ", min, " to ", max, " would be right"));
   return false;
 }
 
 bool YamlSection::ReadNumber(absl::string_view key, uint64_t min, uint64_t max, uint64_t& out) {
   const Entry* entry = Find(key);
-  return entry != nullptr && NumberOf(entry->value, Full(key), min, max, out);
+  return entry != nullptr && NumberOf(entry->value, entry->value_mark, Full(key), min, max, out);
 }
 
-bool YamlSection::TextOf(const YAML::Node& node, absl::string_view what, std::string& out) {
+bool YamlSection::TextOf(const YAML::Node& node, const YAML::Mark& mark, absl::string_view what, std::string& out) {
   if (!node.IsScalar()) {
-    errors_->Add(node.Mark(), absl::StrCat(what, " is ", KindOf(node), "; text would be right"));
+    errors_->Add(mark, absl::StrCat(what, " is ", KindOf(node), "; text would be right"));
     return false;
   }
   // It ends up in file names and device arguments, where C strings end at it.
   if (node.Scalar().find('\0') != std::string::npos) {
-    errors_->Add(node.Mark(), absl::StrCat(what, " has a NUL character; text without would be right"));
+    errors_->Add(mark, absl::StrCat(what, " has a NUL character; text without would be right"));
     return false;
   }
   out = node.Scalar();
@@ -133,7 +133,7 @@ bool YamlSection::TextOf(const YAML::Node& node, absl::string_view what, std::st
 
 void YamlSection::Text(absl::string_view key, std::string& out) {
   const Entry* entry = Find(key);
-  if (entry != nullptr) TextOf(entry->value, Full(key), out);
+  if (entry != nullptr) TextOf(entry->value, entry->value_mark, Full(key), out);
 }
 
 int YamlSection::ReadChoice(absl::string_view key, const std::vector<std::string>& names) {
@@ -142,8 +142,8 @@ int YamlSection::ReadChoice(absl::string_view key, const std::vector<std::string
   for (size_t i = 0; i < names.size(); ++i) {
     if (entry->value.IsScalar() && entry->value.Scalar() == names[i]) return static_cast<int>(i);
   }
-  errors_->Add(entry->value.Mark(), absl::StrCat(Full(key), " is ", KindOf(entry->value), "; ",
-                                                 absl::StrJoin(names, ", "), " would be right"));
+  errors_->Add(entry->value_mark, absl::StrCat(Full(key), " is ", KindOf(entry->value), "; ",
+                                               absl::StrJoin(names, ", "), " would be right"));
   return -1;
 }
 
@@ -151,33 +151,38 @@ void YamlSection::TextList(absl::string_view key, std::vector<std::string>& out,
   const Entry* entry = Find(key);
   if (entry == nullptr) return;
   if (!entry->value.IsSequence()) {
-    errors_->Add(entry->value.Mark(),
+    errors_->Add(entry->value_mark,
                  absl::StrCat(Full(key), " is ", KindOf(entry->value), "; a list of texts ([a, b]) would be right"));
     return;
   }
-  out.clear();
+  std::vector<std::string> texts;
+  std::vector<YAML::Mark> places;
   for (const YAML::Node& item : entry->value) {
     std::string text;
-    if (!TextOf(item, absl::StrCat(Full(key), "[", out.size(), "]"), text)) return;
-    out.push_back(std::move(text));
-    if (marks != nullptr) marks->push_back(item.Mark());
+    places.push_back(item.IsNull() ? entry->value_mark : item.Mark());
+    if (!TextOf(item, places.back(), absl::StrCat(Full(key), "[", texts.size(), "]"), text)) return;
+    texts.push_back(std::move(text));
   }
+  out = std::move(texts);
+  if (marks != nullptr) *marks = std::move(places);
 }
 
 void YamlSection::NumberList(absl::string_view key, std::vector<unsigned>& out, uint64_t max) {
   const Entry* entry = Find(key);
   if (entry == nullptr) return;
   if (!entry->value.IsSequence()) {
-    errors_->Add(entry->value.Mark(),
+    errors_->Add(entry->value_mark,
                  absl::StrCat(Full(key), " is ", KindOf(entry->value), "; a list of numbers ([2, 3]) would be right"));
     return;
   }
-  out.clear();
+  std::vector<unsigned> numbers;
   for (const YAML::Node& item : entry->value) {
     uint64_t number = 0;
-    if (!NumberOf(item, absl::StrCat(Full(key), "[", out.size(), "]"), 0, max, number)) return;
-    out.push_back(static_cast<unsigned>(number));
+    const YAML::Mark place = item.IsNull() ? entry->value_mark : item.Mark();
+    if (!NumberOf(item, place, absl::StrCat(Full(key), "[", numbers.size(), "]"), 0, max, number)) return;
+    numbers.push_back(static_cast<unsigned>(number));
   }
+  out = std::move(numbers);
 }
 
 YamlSection YamlSection::Section(absl::string_view key) {
@@ -190,21 +195,21 @@ std::vector<YamlSection> YamlSection::Sections(absl::string_view key) {
   const Entry* entry = Find(key);
   if (entry == nullptr || entry->value.IsNull()) return sections;
   if (!entry->value.IsSequence()) {
-    errors_->Add(entry->value.Mark(),
+    errors_->Add(entry->value_mark,
                  absl::StrCat(Full(key), " is ", KindOf(entry->value), "; a list of maps would be right"));
     return sections;
   }
   for (const YAML::Node& item : entry->value) {
-    if (item.IsNull())
-      errors_->Add(item.Mark(), absl::StrCat("an item of ", Full(key), " is empty; a map would be right"));
-    sections.emplace_back(*errors_, item, absl::StrCat(Full(key), "[", sections.size(), "]"));
+    std::string name = absl::StrCat(Full(key), "[", sections.size(), "]");
+    if (item.IsNull()) errors_->Add(entry->value_mark, absl::StrCat(name, " is empty; a map would be right"));
+    sections.emplace_back(*errors_, item, std::move(name));
   }
   return sections;
 }
 
 void YamlSection::Fail(absl::string_view key, absl::string_view text) {
   for (const Entry& entry : entries_) {
-    if (entry.key == key) return errors_->Add(entry.value.Mark(), text);
+    if (entry.key == key) return errors_->Add(entry.value_mark, text);
   }
   errors_->Add(mark_, text);
 }

@@ -77,7 +77,8 @@ class YamlSection {
  private:
   struct Entry {
     std::string key;
-    YAML::Mark mark;
+    YAML::Mark mark;        // of the key
+    YAML::Mark value_mark;  // of the value; of the key if there is none
     YAML::Node value;
     bool asked = false;
   };
@@ -88,8 +89,9 @@ class YamlSection {
   void AddEntry(const YAML::Node& key, const YAML::Node& value, Lines& lines);
   bool ReadNumber(absl::string_view key, uint64_t min, uint64_t max, uint64_t& out);
   int ReadChoice(absl::string_view key, const std::vector<std::string>& names);
-  bool NumberOf(const YAML::Node& node, absl::string_view what, uint64_t min, uint64_t max, uint64_t& out);
-  bool TextOf(const YAML::Node& node, absl::string_view what, std::string& out);
+  bool NumberOf(const YAML::Node& node, const YAML::Mark& mark, absl::string_view what, uint64_t min, uint64_t max,
+                uint64_t& out);
+  bool TextOf(const YAML::Node& node, const YAML::Mark& mark, absl::string_view what, std::string& out);
   std::string Full(absl::string_view key) const;
 
   YamlErrors* errors_;

@@ -1,0 +1,344 @@
+// Actions, flows, keys and filters.
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/convert.h"
+#include "tests/unit/server/convert_testing.h"
+
+namespace sluice {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using testing::BadRequestOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::kArp;
+using testing::kIpv4;
+using testing::kIpv6;
+using testing::MatchBuilder;
+using testing::Output;
+using testing::PopVlan;
+using testing::PushVlan;
+using testing::SetField;
+
+v1::FlowSpec Spec(v1::Match match, std::vector<v1::Action> actions) {
+  v1::FlowSpec spec;
+  *spec.mutable_match() = std::move(match);
+  for (v1::Action& action : actions) *spec.add_actions() = std::move(action);
+  return spec;
+}
+
+std::vector<std::string> FieldsOf(const absl::Status& status) {
+  std::vector<std::string> fields;
+  const google::rpc::BadRequest details = BadRequestOf(status);
+  for (const auto& violation : details.field_violations()) fields.push_back(violation.field());
+  return fields;
+}
+
+absl::Status Convert(const v1::FlowSpec& in, FlowSpec& out) {
+  ViolationList violations;
+  FlowSpecFromProto(in, ApiLimits{.actions_per_flow = 4}, Path("flow"), violations, out);
+  return violations.ToStatus();
+}
+
+v1::Action Reserved(v1::ReservedPort port) {
+  v1::Action action;
+  action.mutable_output()->set_reserved(port);
+  return action;
+}
+
+v1::Action DecTtl() {
+  v1::Action action;
+  action.mutable_dec_ttl();
+  return action;
+}
+
+TEST(FlowSpecTest, EveryActionComesBack) {
+  const std::vector<v1::Action> all[] = {
+      {Output(1), Output(65279), Reserved(v1::RESERVED_PORT_IN_PORT), Reserved(v1::RESERVED_PORT_ALL)},
+      {PushVlan(), PushVlan(0x88a8, true), PopVlan(), DecTtl()},
+      {SetField(v1::FIELD_IPV4_DST, 0x0a000000, 0xff000000), SetField(v1::FIELD_TCP_DST, 0)},
+      {},
+  };
+  for (const std::vector<v1::Action>& actions : all) {
+    const v1::FlowSpec in = Spec(MatchBuilder().Ip(kIpv4, 6).match(), actions);
+    FlowInfo flow;
+    ASSERT_TRUE(Convert(in, flow.spec).ok()) << Convert(in, flow.spec);
+    v1::Flow out;
+    FlowToProto(flow, &out);
+    EXPECT_TRUE(MessageDifferencer::Equals(out.spec(), in)) << out.DebugString() << in.DebugString();
+  }
+}
+
+TEST(FlowSpecTest, ActionsArriveAsTheDataplaneTakesThem) {
+  FlowSpec spec;
+  ASSERT_TRUE(
+      Convert(Spec({}, {PushVlan(0x88a8, true), SetField(v1::FIELD_VLAN_VID, 0x0f0, 0xff0), Output(7)}), spec).ok());
+  Action push;
+  push.type = ActionType::kPushVlan;
+  push.tpid = 0x88a8;
+  push.only_if_untagged = true;
+  Action set;
+  set.type = ActionType::kSetField;
+  set.field = Field::kVlanVid;
+  set.value = 0x0f0;
+  set.mask = 0xff0;
+  Action output;
+  output.type = ActionType::kOutput;
+  output.port = 7;
+  EXPECT_THAT(spec.actions, ElementsAre(push, set, output));
+}
+
+TEST(FlowSpecTest, EveryWritableFieldCanBeWrittenAndNoOther) {
+  for (const FieldInfo& info : Fields()) {
+    if (info.field == Field::kNone) continue;
+    v1::Action action;
+    action.mutable_set_field()->set_field(info.number);
+    if (info.wide()) action.mutable_set_field()->set_wide_value(std::string(16, 'a'));
+    KnownHeaders anything;
+    anything.anything = true;
+    ViolationList violations;
+    ActionList actions;
+    ProtoActions in;
+    *in.Add() = action;
+    ActionsFromProto(in, anything, 4, nullptr, violations, actions);
+    EXPECT_EQ(violations.empty(), info.writable) << violations.ToStatus();
+    if (!info.writable) {
+      EXPECT_THAT(std::string(violations.ToStatus().message()),
+                  HasSubstr(info.name + " cannot be written; these can: eth_dst, eth_src, vlan_vid"));
+    }
+  }
+}
+
+TEST(FlowSpecTest, FieldsOfTheFlowArrive) {
+  v1::FlowSpec in = Spec(MatchBuilder().EthType(kArp).match(), {});
+  in.set_priority(65535);
+  in.set_cookie(0xffffffffffffffff);
+  FlowSpec spec;
+  ASSERT_TRUE(Convert(in, spec).ok());
+  EXPECT_EQ(spec.table_id, 0);
+  EXPECT_EQ(spec.priority, 65535);
+  EXPECT_EQ(spec.cookie, 0xffffffffffffffff);
+  EXPECT_EQ(GetField(spec.match.value, Field::kEthType), kArp);
+}
+
+struct BadSpec {
+  const char* what;
+  v1::FlowSpec in;
+  absl::StatusCode code;
+  const char* field;
+  const char* text;
+};
+
+v1::FlowSpec With(void (*change)(v1::FlowSpec&)) {
+  v1::FlowSpec spec;
+  change(spec);
+  return spec;
+}
+
+class BadSpecTest : public ::testing::TestWithParam<BadSpec> {};
+
+TEST_P(BadSpecTest, NamesTheFieldAndWhatWouldBeRight) {
+  FlowSpec spec;
+  const absl::Status status = Convert(GetParam().in, spec);
+  EXPECT_EQ(status.code(), GetParam().code) << status;
+  const google::rpc::BadRequest details = BadRequestOf(status);
+  ASSERT_EQ(details.field_violations_size(), 1) << status;
+  EXPECT_EQ(details.field_violations(0).field(), GetParam().field);
+  EXPECT_THAT(details.field_violations(0).description(), HasSubstr(GetParam().text));
+}
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kLimit = absl::StatusCode::kResourceExhausted;
+constexpr auto kNotBuilt = absl::StatusCode::kUnimplemented;
+
+v1::FlowSpec UnknownAction() {
+  v1::FlowSpec spec;
+  v1::Action* action = spec.add_actions();
+  action->GetReflection()->MutableUnknownFields(action)->AddVarint(8, 1);
+  return spec;
+}
+
+const BadSpec kBadSpecs[] = {
+    {"TableOne", With([](v1::FlowSpec& s) { s.set_table_id(1); }), kNotBuilt, "flow.table_id", "table 0 only"},
+    {"Table255", With([](v1::FlowSpec& s) { s.set_table_id(255); }), kInvalid, "flow.table_id", "0 to 254"},
+    {"Priority", With([](v1::FlowSpec& s) { s.set_priority(65536); }), kInvalid, "flow.priority", "0 to 65535"},
+    {"IdleTimeout", With([](v1::FlowSpec& s) { s.mutable_idle_timeout()->set_seconds(1); }), kNotBuilt,
+     "flow.idle_timeout", "leave it out"},
+    {"HardTimeout", With([](v1::FlowSpec& s) { s.mutable_hard_timeout(); }), kNotBuilt, "flow.hard_timeout",
+     "leave it out"},
+    {"TooManyActions", Spec({}, {Output(1), Output(2), Output(3), Output(4), Output(5)}), kLimit, "flow.actions",
+     "5 actions; at most 4 (limits.actions_per_flow)"},
+    {"EmptyAction", Spec({}, {Output(1), v1::Action()}), kInvalid, "flow.actions[1]",
+     "one of output, set_field, push_vlan, pop_vlan, dec_ttl"},
+    {"ActionOfALaterVersion", UnknownAction(), kNotBuilt, "flow.actions[0]", "field number 8; it has output"},
+    {"OutputZero", Spec({}, {Output(0)}), kInvalid, "flow.actions[0].output.port", "1 to 65279"},
+    {"OutputTooHigh", Spec({}, {Output(65280)}), kInvalid, "flow.actions[0].output.port", "1 to 65279"},
+    {"OutputNowhere", With([](v1::FlowSpec& s) { s.add_actions()->mutable_output(); }), kInvalid,
+     "flow.actions[0].output", "set port or reserved"},
+    {"OutputUnknownReserved", Spec({}, {Reserved(static_cast<v1::ReservedPort>(9))}), kInvalid,
+     "flow.actions[0].output.reserved", "RESERVED_PORT_IN_PORT or RESERVED_PORT_ALL"},
+    {"OutputUnspecified", Spec({}, {Reserved(v1::RESERVED_PORT_UNSPECIFIED)}), kInvalid,
+     "flow.actions[0].output.reserved", "unknown reserved port 0"},
+    {"Tpid", Spec({}, {PushVlan(0x9100)}), kInvalid, "flow.actions[0].push_vlan.tpid", "0x8100 or 0x88a8"},
+    {"TpidHigh", Spec({}, {PushVlan(0x18100)}), kInvalid, "flow.actions[0].push_vlan.tpid", "0x8100 or 0x88a8"},
+    {"SetInPort", Spec({}, {SetField(v1::FIELD_IN_PORT, 1)}), kInvalid, "flow.actions[0].set_field.field",
+     "in_port cannot be written"},
+    {"SetUnknown", Spec({}, {SetField(static_cast<v1::Field>(99), 1)}), kInvalid, "flow.actions[0].set_field.field",
+     "unknown field 99"},
+    {"SetMaskZero", Spec({}, {SetField(v1::FIELD_ETH_DST, 0, 0)}), kInvalid, "flow.actions[0].set_field.mask",
+     "the mask is zero"},
+    {"SetMaskOfExact", Spec(MatchBuilder().EthType(kIpv4).match(), {SetField(v1::FIELD_IP_TTL, 0, 1)}), kInvalid,
+     "flow.actions[0].set_field.mask", "nw_ttl takes no mask"},
+    {"SetVid4096", Spec({}, {PushVlan(), SetField(v1::FIELD_VLAN_VID, 4096)}), kInvalid,
+     "flow.actions[1].set_field.value", "0 to 4095"},
+    {"SetVidWithoutTag", Spec({}, {SetField(v1::FIELD_VLAN_VID, 1)}), kInvalid, "flow.actions[0].set_field.field",
+     "or a push_vlan before"},
+    {"SetVidAfterPop", Spec({}, {PushVlan(), PopVlan(), SetField(v1::FIELD_VLAN_VID, 1)}), kInvalid,
+     "flow.actions[2].set_field.field", "writing vlan_vid needs a VLAN tag"},
+    {"SetVidOfUntagged", Spec(MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).match(), {SetField(v1::FIELD_VLAN_PCP, 1)}),
+     kInvalid, "flow.actions[0].set_field.field", "writing vlan_pcp needs a VLAN tag"},
+    {"SetIpWithoutIp", Spec({}, {SetField(v1::FIELD_IPV4_SRC, 1)}), kInvalid, "flow.actions[0].set_field.field",
+     "writing ip_src needs eth_type 0x0800 in the flow's match"},
+    {"SetPortOfLaterFragment",
+     Spec(MatchBuilder().Ip(kIpv4, 17).On(v1::FIELD_IP_FRAG, 3).match(), {SetField(v1::FIELD_UDP_SRC, 1)}), kInvalid,
+     "flow.actions[0].set_field.field", "later fragments"},
+    {"SetTcpOfUdp", Spec(MatchBuilder().Ip(kIpv6, 17).match(), {SetField(v1::FIELD_TCP_SRC, 1)}), kInvalid,
+     "flow.actions[0].set_field.field", "nw_proto 6"},
+};
+INSTANTIATE_TEST_SUITE_P(Specs, BadSpecTest, ::testing::ValuesIn(kBadSpecs),
+                         [](const auto& info) { return std::string(info.param.what); });
+
+TEST(FlowSpecTest, VlanFieldsCanBeWrittenWhereATagIsCertain) {
+  const v1::Match tagged = MatchBuilder().On(v1::FIELD_VLAN_VID, 1).match();
+  const v1::Action set = SetField(v1::FIELD_VLAN_VID, 2);
+  for (const v1::FlowSpec& in : {Spec(tagged, {set}), Spec({}, {PushVlan(), set}),
+                                 Spec({}, {PushVlan(0x8100, true), set}), Spec(tagged, {PushVlan(), PopVlan(), set}),
+                                 Spec(MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 1).match(), {set})}) {
+    FlowSpec spec;
+    EXPECT_TRUE(Convert(in, spec).ok()) << Convert(in, spec) << in.DebugString();
+  }
+  // Pushed only onto untagged packets: popped again, there may be none.
+  FlowSpec spec;
+  EXPECT_FALSE(Convert(Spec(tagged, {PushVlan(0x8100, true), PopVlan(), set}), spec).ok());
+}
+
+TEST(FlowSpecTest, WhatIsWrongInMatchAndActionsIsListedTogether) {
+  v1::FlowSpec in = Spec(MatchBuilder().EthType(1).match(), {Output(0), SetField(v1::FIELD_TCP_SRC, 1)});
+  in.set_priority(70000);
+  in.set_table_id(3);
+  FlowSpec spec;
+  const absl::Status status = Convert(in, spec);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("flow.table_id", "flow.priority", "flow.match.fields[0].value",
+                                            "flow.actions[0].output.port"));
+}
+
+TEST(FlowKeyTest, IdOrIdentity) {
+  ViolationList violations;
+  FlowKey key;
+  v1::FlowKey in;
+  in.set_id(17);
+  FlowKeyFromProto(in, Path("key"), violations, key);
+  EXPECT_EQ(std::get<uint64_t>(key), 17u);
+  in.mutable_identity()->set_priority(3);
+  in.mutable_identity()->set_table_id(254);
+  *in.mutable_identity()->mutable_match() = MatchBuilder().EthType(kIpv6).match();
+  FlowKeyFromProto(in, Path("key"), violations, key);
+  const FlowIdentity& identity = std::get<FlowIdentity>(key);
+  EXPECT_EQ(identity.priority, 3);
+  EXPECT_EQ(identity.table_id, 254);
+  EXPECT_EQ(GetField(identity.match.value, Field::kEthType), kIpv6);
+  EXPECT_TRUE(violations.empty());
+}
+
+TEST(FlowKeyTest, WhatIsWrongIsNamed) {
+  const auto status_of = [](const v1::FlowKey& in) {
+    ViolationList violations;
+    FlowKey key;
+    FlowKeyFromProto(in, Path("key"), violations, key);
+    return violations.ToStatus();
+  };
+  EXPECT_EQ(status_of(v1::FlowKey()).message(), "key: names no flow: set id or identity");
+  v1::FlowKey in;
+  in.mutable_identity()->set_table_id(255);
+  EXPECT_THAT(std::string(status_of(in).message()), HasSubstr("key.identity.table_id: "));
+  in.mutable_identity()->set_table_id(0);
+  *in.mutable_identity()->mutable_match() = MatchBuilder().EthType(0).match();
+  EXPECT_THAT(std::string(status_of(in).message()), HasSubstr("key.identity.match.fields[0].value: "));
+}
+
+TEST(FlowFilterTest, AbsentIsEverything) {
+  ViolationList violations;
+  FlowFilter filter;
+  filter.priority = 5;
+  FlowFilterFromProto(v1::FlowFilter(), Path("filter"), violations, filter);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_FALSE(filter.table_id || filter.priority || filter.out_port);
+  EXPECT_TRUE(filter.match == Match{});
+  EXPECT_EQ(filter.cookie_mask, 0u);
+}
+
+TEST(FlowFilterTest, ZeroIsAConditionWhereItIsGiven) {
+  ViolationList violations;
+  FlowFilter filter;
+  v1::FlowFilter in;
+  in.set_table_id(0);
+  in.set_priority(0);
+  in.set_out_port(1);
+  in.set_cookie(5);
+  in.set_cookie_mask(7);
+  *in.mutable_match() = MatchBuilder().EthType(kIpv4).On(v1::FIELD_IP_PROTO, 0).match();
+  FlowFilterFromProto(in, Path("filter"), violations, filter);
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ(filter.table_id, 0);
+  EXPECT_EQ(filter.priority, 0);
+  EXPECT_EQ(filter.out_port, 1u);
+  EXPECT_EQ(filter.cookie, 5u);
+  EXPECT_EQ(filter.cookie_mask, 7u);
+  EXPECT_EQ(GetField(filter.match.mask, Field::kIpProto), 0xff);
+}
+
+TEST(FlowFilterTest, WhatIsWrongIsNamed) {
+  ViolationList violations;
+  FlowFilter filter;
+  v1::FlowFilter in;
+  in.set_table_id(255);
+  in.set_priority(65536);
+  in.set_out_port(0);
+  *in.mutable_match() = MatchBuilder().EthType(kIpv4).On(v1::FIELD_UDP_DST, 1).match();
+  FlowFilterFromProto(in, Path("filter"), violations, filter);
+  std::vector<std::string> fields;
+  for (const auto& violation : BadRequestOf(violations.ToStatus()).field_violations()) {
+    fields.push_back(violation.field());
+  }
+  EXPECT_THAT(fields,
+              ElementsAre("filter.table_id", "filter.priority", "filter.out_port", "filter.match.fields[1].field"));
+}
+
+TEST(FlowToProtoTest, TimesAndCounters) {
+  FlowInfo flow;
+  flow.id = 9;
+  flow.create_time = absl::FromUnixNanos(1'500'000'000'123'456'789);
+  flow.stats.packets = 3;
+  flow.stats.bytes = 180;
+  v1::Flow out;
+  FlowToProto(flow, &out);
+  EXPECT_EQ(out.id(), 9u);
+  EXPECT_EQ(out.create_time().seconds(), 1'500'000'000);
+  EXPECT_EQ(out.create_time().nanos(), 123'456'789);
+  EXPECT_EQ(out.stats().packets(), 3u);
+  EXPECT_EQ(out.stats().bytes(), 180u);
+  EXPECT_FALSE(out.stats().has_last_used_time()) << "no packet yet";
+  flow.stats.last_used = absl::FromUnixSeconds(5);
+  FlowToProto(flow, &out);
+  EXPECT_EQ(out.stats().last_used_time().seconds(), 5);
+}
+
+}  // namespace
+}  // namespace sluice
