@@ -313,11 +313,7 @@ TEST(FlowFilterTest, WhatIsWrongIsNamed) {
   in.set_out_port(0);
   *in.mutable_match() = MatchBuilder().EthType(kIpv4).On(v1::FIELD_UDP_DST, 1).match();
   FlowFilterFromProto(in, Path("filter"), violations, filter);
-  std::vector<std::string> fields;
-  for (const auto& violation : BadRequestOf(violations.ToStatus()).field_violations()) {
-    fields.push_back(violation.field());
-  }
-  EXPECT_THAT(fields,
+  EXPECT_THAT(FieldsOf(violations.ToStatus()),
               ElementsAre("filter.table_id", "filter.priority", "filter.out_port", "filter.match.fields[1].field"));
 }
 
