@@ -20,7 +20,10 @@ constexpr int kNamedItems = 10;
 
 // The error as far as the budget goes: whole, without details, or its code alone.
 google::rpc::Status ErrorWithin(const absl::Status& status, size_t budget, size_t& used) {
-  google::rpc::Status error = ToRpcStatus(status);
+  google::rpc::Status error;
+  error.set_code(static_cast<int>(status.code()));
+  if (used + status.message().size() > budget) return error;
+  error = ToRpcStatus(status);
   if (used + error.ByteSizeLong() > budget) error.clear_details();
   if (used + error.ByteSizeLong() > budget) error.clear_message();
   if (!error.message().empty()) used += error.ByteSizeLong();
@@ -33,31 +36,27 @@ bool IsCollateral(const FlowChangeResult& result) { return absl::IsAborted(resul
 absl::Status AllRefused(const std::vector<FlowChangeResult>& results) {
   v1::BatchWriteResponse details;
   std::string indices;
-  absl::Status first;
+  size_t first = 0;
   int failed = 0;
-  int first_index = 0;
   size_t used = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].status.ok() || IsCollateral(results[i])) continue;
-    const absl::Status status = StatusOf(results[i]);
-    if (failed++ == 0) {
-      first = status;
-      first_index = static_cast<int>(i);
-    }
+    if (failed++ == 0) first = i;
     if (failed <= kNamedItems) absl::StrAppend(&indices, failed > 1 ? ", " : "", i);
     if (used >= kErrorBudget) continue;
     v1::BatchItemResult result;
     result.set_index(static_cast<uint32_t>(i));
     size_t text = used;
-    *result.mutable_error() = ErrorWithin(status, kErrorBudget, text);
+    *result.mutable_error() = ErrorWithin(StatusOf(results[i]), kErrorBudget, text);
     used += result.ByteSizeLong() + 4;
     if (used < kErrorBudget) *details.add_results() = std::move(result);
   }
   details.set_failed_count(failed);
-  absl::Status status(first.code(), absl::StrCat("item ", first_index, ": ",
-                                                 absl::string_view(first.message()).substr(0, kMaxMessageBytes / 2),
-                                                 "; nothing was changed, since ", failed, " of ", results.size(),
-                                                 " items failed: ", indices, failed > kNamedItems ? ", ..." : ""));
+  const absl::Status& error = results[first].status;
+  absl::Status status(error.code(),
+                      absl::StrCat("item ", first, ": ", ShortenText(error.message(), kMaxMessageBytes / 2),
+                                   "; nothing was changed, since ", failed, " of ", results.size(),
+                                   " items failed: ", indices, failed > kNamedItems ? ", ..." : ""));
   AddDetail(status, details);
   return status;
 }

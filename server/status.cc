@@ -11,15 +11,14 @@ namespace {
 constexpr absl::string_view kTypePrefix = "type.googleapis.com/";
 constexpr absl::string_view kEllipsis = "...";
 
-// Cuts between characters of UTF-8, never inside one.
-std::string Shorten(absl::string_view text, size_t limit) {
+}  // namespace
+
+std::string ShortenText(absl::string_view text, size_t limit) {
   if (text.size() <= limit) return std::string(text);
   size_t end = limit - kEllipsis.size();
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return absl::StrCat(text.substr(0, end), kEllipsis);
 }
-
-}  // namespace
 
 void AddDetail(absl::Status& status, const google::protobuf::Message& detail) {
   status.SetPayload(absl::StrCat(kTypePrefix, detail.GetDescriptor()->full_name()),
@@ -45,7 +44,7 @@ WireStatus ToWireStatus(const absl::Status& status) {
   wire.code = static_cast<int>(status.code());
   if (status.ok()) return wire;
   google::rpc::Status rpc = ToRpcStatus(status);
-  wire.message = Shorten(rpc.message(), kMaxMessageBytes);
+  wire.message = ShortenText(rpc.message(), kMaxMessageBytes);
   rpc.set_code(wire.code);
   rpc.set_message(wire.message);
   // What is too long goes whole: half a message could not be read.

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "google/rpc/status.pb.h"
 
@@ -22,6 +23,9 @@ namespace sluice {
 // Bounds that keep an error, percent-encoded and in base64, under 8 KiB.
 inline constexpr size_t kMaxMessageBytes = 512;
 inline constexpr size_t kMaxDetailBytes = 4096;
+
+// At most `limit` bytes, cut between characters of UTF-8 and then ending in "...".
+std::string ShortenText(absl::string_view text, size_t limit);
 
 // Adds a message to the details of an error; one of each type.
 void AddDetail(absl::Status& status, const google::protobuf::Message& detail);
