@@ -1,0 +1,202 @@
+#include "server/metrics.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "prometheus/exposer.h"
+#include "server/listen_address.h"
+#include "server/listen_check.h"
+
+namespace sluice {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class Families {
+ public:
+  void Begin(MetricType type, const char* name, const char* help) { families_.push_back({name, help, type, {}}); }
+  void Add(Labels labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (families_.back().type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    families_.back().metric.push_back(std::move(metric));
+  }
+  std::vector<MetricFamily> Take() { return std::move(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+// A family whose series come from one field of each element.
+template <typename T>
+struct CounterOf {
+  const char* name;
+  const char* help;
+  uint64_t T::*field;
+};
+
+template <typename T>
+struct DropField {
+  const char* reason;
+  uint64_t T::*field;
+};
+
+constexpr CounterOf<PortStats> kPortCounters[] = {
+    {"sluice_port_receive_packets_total", "Frames received.", &PortStats::receive_packets},
+    {"sluice_port_receive_bytes_total", "Bytes of the frames received, without FCS.", &PortStats::receive_bytes},
+    {"sluice_port_transmit_packets_total", "Frames sent.", &PortStats::transmit_packets},
+    {"sluice_port_transmit_bytes_total", "Bytes of the frames sent, without FCS.", &PortStats::transmit_bytes},
+    {"sluice_port_receive_missed_total", "Frames that the device dropped since nobody took them in time.",
+     &PortStats::receive_missed},
+    {"sluice_port_receive_errors_total", "Frames that the device could not receive.", &PortStats::receive_errors},
+    {"sluice_port_receive_no_buffers_total", "Frames dropped on receipt for want of packet buffers.",
+     &PortStats::receive_no_buffers},
+};
+
+constexpr DropField<PortStats> kPortDrops[] = {{"tx_full", &PortStats::drop_tx_full},
+                                               {"mtu", &PortStats::drop_mtu},
+                                               {"down", &PortStats::drop_down},
+                                               {"no_buffers", &PortStats::drop_no_buffers}};
+
+constexpr CounterOf<WorkerInfo> kWorkerCounters[] = {
+    {"sluice_worker_busy_cycles_total", "Time stamp counter cycles of polls that brought packets.",
+     &WorkerInfo::busy_cycles},
+    {"sluice_worker_idle_cycles_total", "Time stamp counter cycles of polls that brought none, sleep included.",
+     &WorkerInfo::idle_cycles},
+    {"sluice_worker_sleeps_total", "How often the worker slept.", &WorkerInfo::sleeps},
+    {"sluice_worker_bursts_total", "Polls that brought packets.", &WorkerInfo::bursts},
+};
+
+constexpr CounterOf<TableInfo> kTableCounters[] = {
+    {"sluice_table_lookups_total", "Packets looked up in the table.", &TableInfo::lookups},
+    {"sluice_table_matches_total", "Packets that hit a flow of the table.", &TableInfo::matches},
+    {"sluice_table_masks_visited_total", "Masks tried for packets of the table, all in all.",
+     &TableInfo::masks_visited},
+};
+
+void PortMetrics(const std::vector<PortInfo>& ports, Families& out) {
+  for (const CounterOf<PortStats>& counter : kPortCounters) {
+    out.Begin(MetricType::Counter, counter.name, counter.help);
+    for (const PortInfo& port : ports) {
+      out.Add({{"port", port.config.name}}, static_cast<double>(port.stats.*counter.field));
+    }
+  }
+  out.Begin(MetricType::Counter, "sluice_port_transmit_dropped_packets_total",
+            "Copies of packets lost on the way out of the port, by reason.");
+  for (const PortInfo& port : ports) {
+    for (const DropField<PortStats>& drop : kPortDrops) {
+      out.Add({{"port", port.config.name}, {"reason", drop.reason}}, static_cast<double>(port.stats.*drop.field));
+    }
+  }
+  out.Begin(MetricType::Gauge, "sluice_port_up", "1 if the port is enabled and its device reports a link.");
+  for (const PortInfo& port : ports) {
+    out.Add({{"port", port.config.name}}, port.config.enabled && port.link_up ? 1 : 0);
+  }
+}
+
+void PacketMetrics(const PacketTotals& totals, Families& out) {
+  out.Begin(MetricType::Counter, "sluice_packets_received_total", "Packets that workers received.");
+  out.Add({}, static_cast<double>(totals.received));
+  out.Begin(MetricType::Counter, "sluice_packets_forwarded_total", "Packets with at least one output.");
+  out.Add({}, static_cast<double>(totals.forwarded));
+  out.Begin(MetricType::Counter, "sluice_packets_dropped_total", "Packets without an output, each for one reason.");
+  for (int i = 0; i < kDropReasonCount; ++i) {
+    out.Add({{"reason", DropReasonName(static_cast<DropReason>(i))}}, static_cast<double>(totals.drops[i]));
+  }
+  out.Begin(MetricType::Counter, "sluice_packets_malformed_total",
+            "Packets, forwarded or dropped, whose headers contradict their own length.");
+  out.Add({}, static_cast<double>(totals.malformed));
+}
+
+void WorkerMetrics(const std::vector<WorkerInfo>& workers, Families& out) {
+  for (const CounterOf<WorkerInfo>& counter : kWorkerCounters) {
+    out.Begin(MetricType::Counter, counter.name, counter.help);
+    for (const WorkerInfo& worker : workers) {
+      out.Add({{"worker", absl::StrCat(worker.id)}}, static_cast<double>(worker.*counter.field));
+    }
+  }
+}
+
+void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& limits, Families& out) {
+  const auto label = [](const TableInfo& table) { return Labels{{"table", absl::StrCat(table.id)}}; };
+  out.Begin(MetricType::Gauge, "sluice_table_flows", "Flows in the table.");
+  for (const TableInfo& table : tables) out.Add(label(table), static_cast<double>(table.flow_count));
+  out.Begin(MetricType::Gauge, "sluice_table_masks", "Different masks among the table's flows.");
+  for (const TableInfo& table : tables) out.Add(label(table), table.mask_count);
+  out.Begin(MetricType::Gauge, "sluice_table_flows_limit", "Flows that all tables together may hold.");
+  out.Add({}, static_cast<double>(limits.max_flows));
+  out.Begin(MetricType::Gauge, "sluice_table_masks_limit", "Masks that a table may hold.");
+  out.Add({}, limits.max_masks_per_table);
+  for (const CounterOf<TableInfo>& counter : kTableCounters) {
+    out.Begin(MetricType::Counter, counter.name, counter.help);
+    for (const TableInfo& table : tables) out.Add(label(table), static_cast<double>(table.*counter.field));
+  }
+}
+
+}  // namespace
+
+std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
+  Families out;
+  out.Begin(MetricType::Gauge, "sluice_build_info", "Always 1; the labels say what runs.");
+  out.Add({{"version", snapshot.version}, {"dpdk", snapshot.dpdk_version}}, 1);
+  out.Begin(MetricType::Gauge, "sluice_start_time_seconds", "When the switch started, in seconds since 1970.");
+  out.Add({}, absl::ToDoubleSeconds(snapshot.start_time - absl::UnixEpoch()));
+  PacketMetrics(snapshot.totals, out);
+  PortMetrics(snapshot.ports, out);
+  WorkerMetrics(snapshot.workers, out);
+  TableMetrics(snapshot.tables, snapshot.limits, out);
+  return out.Take();
+}
+
+MetricFamily RequestMetrics(const RequestCounters& requests) {
+  Families out;
+  out.Begin(MetricType::Counter, "sluice_grpc_requests_total", "Calls of the API that were answered, by code.");
+  requests.ForEach([&out](absl::string_view method, const std::string& code, uint64_t count) {
+    out.Add({{"method", std::string(method)}, {"code", code}}, static_cast<double>(count));
+  });
+  return std::move(out.Take().front());
+}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  std::vector<MetricFamily> families = MetricsOf({.version = identity_.version,
+                                                  .dpdk_version = dataplane_.environment().dpdk_version,
+                                                  .start_time = identity_.start_time,
+                                                  .totals = dataplane_.Totals(),
+                                                  .workers = dataplane_.Workers(),
+                                                  .ports = dataplane_.ListPorts(),
+                                                  .tables = flows_.Tables(),
+                                                  .limits = flows_.limits()});
+  families.push_back(RequestMetrics(requests_));
+  return families;
+}
+
+MetricsServer::MetricsServer() = default;
+MetricsServer::~MetricsServer() = default;
+
+absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& listen,
+                                                                    std::shared_ptr<prometheus::Collectable> metrics) {
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
+  if (!address.ok()) return address.status();
+  std::unique_ptr<MetricsServer> server(new MetricsServer);
+  try {
+    server->exposer_ = std::make_unique<prometheus::Exposer>(address->ToString());
+    const std::vector<int> ports = server->exposer_->GetListeningPorts();
+    if (!ports.empty()) address->port = static_cast<uint16_t>(ports.front());
+  } catch (const std::exception& e) {
+    if (absl::Status status = TryToListen(*address); !status.ok()) return status;
+    return absl::FailedPreconditionError(absl::StrCat("cannot listen on ", listen, ": ", e.what()));
+  }
+  server->metrics_ = std::move(metrics);
+  server->exposer_->RegisterCollectable(server->metrics_);
+  server->url_ = absl::StrCat("http://", address->ToString(), "/metrics");
+  return server;
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// /metrics for Prometheus: the dataplane's counters, summed when scraped.
+//
+// One Collectable over everything; nothing is kept between scrapes, so series
+// of deleted ports are gone and nothing is added per packet. No label holds
+// anything of a packet or a flow: the number of series depends on ports,
+// workers, tables and methods only.
+//
+// Collect: any thread, while the dataplane lives.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/dataplane.h"
+#include "prometheus/collectable.h"
+#include "prometheus/metric_family.h"
+#include "server/request_counters.h"
+#include "server/switch_api.h"
+
+namespace prometheus {
+class Exposer;
+}
+
+namespace sluice {
+
+// What a scrape shows.
+struct MetricsSnapshot {
+  std::string version;
+  std::string dpdk_version;
+  absl::Time start_time;
+  PacketTotals totals;
+  std::vector<WorkerInfo> workers;
+  std::vector<PortInfo> ports;
+  std::vector<TableInfo> tables;
+  FlowTableLimits limits;
+};
+
+// Without the API's requests.
+std::vector<prometheus::MetricFamily> MetricsOf(const MetricsSnapshot& snapshot);
+prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
+
+class Metrics final : public prometheus::Collectable {
+ public:
+  // All outlive it.
+  Metrics(const Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
+          const SwitchIdentity& identity)
+      : dataplane_(dataplane), flows_(flows), requests_(requests), identity_(identity) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const Dataplane& dataplane_;
+  const FlowTable& flows_;
+  const RequestCounters& requests_;
+  const SwitchIdentity& identity_;
+};
+
+// Serves the metrics over HTTP as long as it lives.
+class MetricsServer {
+ public:
+  // FAILED_PRECONDITION names the address that cannot be listened on, and why.
+  static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& listen,
+                                                              std::shared_ptr<prometheus::Collectable> metrics);
+  ~MetricsServer();
+
+  // With the port that was chosen for port 0.
+  const std::string& url() const { return url_; }
+
+ private:
+  MetricsServer();
+
+  std::shared_ptr<prometheus::Collectable> metrics_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::string url_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+#include "server/request_counters.h"
+
+namespace sluice {
+namespace {
+
+constexpr std::array<absl::string_view, kMethodCount> kNames = {
+    "sluice.v1.FlowService/CreateFlow",
+    "sluice.v1.FlowService/GetFlow",
+    "sluice.v1.FlowService/UpdateFlow",
+    "sluice.v1.FlowService/DeleteFlow",
+    "sluice.v1.FlowService/DeleteMatchingFlows",
+    "sluice.v1.FlowService/ListFlows",
+    "sluice.v1.FlowService/BatchWrite",
+    "sluice.v1.PortService/CreatePort",
+    "sluice.v1.PortService/GetPort",
+    "sluice.v1.PortService/UpdatePort",
+    "sluice.v1.PortService/DeletePort",
+    "sluice.v1.PortService/ListPorts",
+    "sluice.v1.TableService/ListTables",
+    "sluice.v1.TableService/ListMasks",
+    "sluice.v1.SwitchService/GetSwitch",
+    "sluice.v1.SwitchService/GetCapabilities",
+};
+
+}  // namespace
+
+void RequestCounters::Count(Method method, absl::StatusCode code) {
+  const int index = static_cast<int>(code);
+  const int known = index >= 0 && index < kCodes ? index : static_cast<int>(absl::StatusCode::kUnknown);
+  counts_[static_cast<int>(method)][known].fetch_add(1, std::memory_order_relaxed);
+}
+
+void RequestCounters::ForEach(
+    const std::function<void(absl::string_view method, const std::string& code, uint64_t count)>& fn) const {
+  for (int method = 0; method < kMethodCount; ++method) {
+    for (int code = 0; code < kCodes; ++code) {
+      const uint64_t count = counts_[method][code].load(std::memory_order_relaxed);
+      if (count > 0) fn(kNames[method], absl::StatusCodeToString(static_cast<absl::StatusCode>(code)), count);
+    }
+  }
+}
+
+}  // namespace sluice

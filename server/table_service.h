@@ -1,0 +1,19 @@
+// TableService over gRPC's callback API. The logic stands in server/switch_api.h.
+
+#pragma once
+
+#include <memory>
+
+#include "server/request_counters.h"
+#include "server/switch_api.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace sluice {
+
+// Both outlive the service.
+std::unique_ptr<grpc::Service> MakeTableService(const SwitchApi& api, RequestCounters& requests);
+
+}  // namespace sluice
