@@ -34,6 +34,7 @@ class FlowParser {
       }
     }
     if (TextError error = match_.Finish(*out_->spec.mutable_match())) return error;
+    if (out_->spec.match().fields().empty()) out_->spec.clear_match();
     if (!actions) {
       if (options_.use == TextUse::kSelect) return {};
       return At(static_cast<int>(text.size()) + 1, "the flow has no actions; expected actions=…, or actions=drop");
@@ -125,6 +126,9 @@ class FlowParser {
     }
     const absl::StatusOr<uint64_t> mask = read(token.value.substr(slash + 1));
     if (!mask.ok()) return At(column, std::string(mask.status().message()));
+    if (options_.use == TextUse::kFlow) {
+      return At(column, "cookie=VALUE/MASK selects flows; expected cookie=VALUE in a flow to add");
+    }
     out_->cookie_match.emplace(*value, *mask);
     return {};
   }

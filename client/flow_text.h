@@ -36,7 +36,8 @@ inline constexpr uint32_t kDefaultPriority = 32768;
 
 // What a text is for, which decides what it must and may say.
 enum class TextUse {
-  kFlow,    // a flow to add or change: needs actions
+  kFlow,    // a flow to add: needs actions
+  kChange,  // flows to change: needs actions, takes cookie=VALUE/MASK
   kSelect,  // flows to list, read or remove: takes no actions
 };
 
@@ -81,6 +82,8 @@ absl::Status ForEachFlowLine(absl::string_view text,
 std::string FormatSpec(const v1::FlowSpec& spec);
 // The conditions alone, for example "tcp,tp_dst=80"; empty: everything.
 std::string FormatMatch(const v1::Match& match);
+// The bits of a mask, for example "in_port,eth_type,nw_dst/8"; empty: none.
+std::string FormatMask(const v1::Match& mask);
 // The actions alone, for example "dec_ttl,output:2" or "drop".
 std::string FormatActions(const v1::FlowSpec& spec);
 

@@ -153,6 +153,25 @@ std::string FormatMatch(const v1::Match& match) {
   return absl::StrJoin(parts, ",");
 }
 
+std::string FormatMask(const v1::Match& mask) {
+  std::vector<std::string> parts;
+  for (const v1::FieldMatch& condition : mask.fields()) {
+    const FieldInfo* field = FindField(condition.field());
+    if (field == nullptr) continue;
+    const ValueMask vm = GetValue(*field, condition);
+    const std::string text = FormatCondition(*field, {vm.mask, vm.mask});
+    const size_t slash = text.find('/');
+    std::string name = text.substr(0, text.find('='));
+    if (slash != std::string::npos) {
+      name += text.substr(slash);
+    } else if (vm.mask != field->all_ones) {  // a fragment's word
+      absl::StrAppend(&name, "/", Low(vm.mask));
+    }
+    parts.push_back(std::move(name));
+  }
+  return absl::StrJoin(parts, ",");
+}
+
 std::string FormatActions(const v1::FlowSpec& spec) {
   if (spec.actions().empty()) return "drop";
   std::vector<std::string> parts;

@@ -1,0 +1,43 @@
+// What a replay found, as flows.json.
+
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/flow_text.h"
+#include "client/flow_text_value.h"
+#include "client/output.h"
+#include "client/replay.h"
+
+namespace sluice::client {
+namespace {
+
+std::string FlowJson(const v1::Flow& flow) {
+  v1::FlowSpec spec = flow.spec();
+  spec.clear_cookie();  // it has a member of its own
+  return JsonObject({{"table", absl::StrCat(spec.table_id())},
+                     {"cookie", JsonString(Hex(flow.spec().cookie()))},
+                     {"priority", absl::StrCat(spec.priority())},
+                     {"flow", JsonString(FormatSpec(spec))},
+                     {"packets", absl::StrCat(flow.stats().packets())},
+                     {"bytes", absl::StrCat(flow.stats().bytes())}});
+}
+
+}  // namespace
+
+std::string ReplayJson(const ReplayResult& result) {
+  std::vector<std::string> flows, drops;
+  for (const v1::Flow& flow : result.flows) flows.push_back(absl::StrCat("  ", FlowJson(flow)));
+  uint64_t misses = 0;
+  for (const auto& [reason, count] :
+       std::map<std::string, uint64_t>(result.totals.drops().begin(), result.totals.drops().end())) {
+    if (reason == "no_flow") misses = count;
+    drops.push_back(absl::StrCat(JsonString(reason), ": ", count));
+  }
+  return absl::StrCat("{\"flows\": [\n", absl::StrJoin(flows, ",\n"), "\n], \"misses\": ", misses,
+                      ", \"malformed\": ", result.totals.malformed(), ", \"drops\": {", absl::StrJoin(drops, ", "),
+                      "}}\n");
+}
+
+}  // namespace sluice::client
