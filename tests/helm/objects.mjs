@@ -8,11 +8,12 @@
 // types of @kubernetes/client-node know every field, but not which must be there.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
 const [modules, check] = process.argv.slice(2);
 const require = createRequire(modules + '/');
 const yaml = require('js-yaml');
-const client = require('@kubernetes/client-node');
+const client = await import(pathToFileURL(require.resolve('@kubernetes/client-node')));
 
 // Where each apiVersion's models stand, and the prefix of client-node's types;
 // it has no types for custom resources.

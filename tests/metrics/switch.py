@@ -92,7 +92,7 @@ priority=3,dl_dst=01:00:00:00:00:00/01:00:00:00:00:00,actions=drop
 # As many as there are flows and masks: full.
 LIMITS = "{flows: 10, masks_per_table: 4}"
 CONFIG = """\
-api: {{listen: "unix://{folder}/api.sock"}}
+api: {{listen: ["unix://{folder}/api.sock"]}}
 metrics: {{listen: "127.0.0.1:{metrics}"}}
 limits: {limits}
 ports:
