@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -95,7 +96,10 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
 
   stop.Wait();
   (*api)->SetServing(false);
+  // Its HTTP server takes up to 2 s to notice; the two ends need not queue.
+  std::thread metrics_end([&metrics] { metrics.reset(); });
   (*api)->Shutdown(kCallGrace);
+  metrics_end.join();
   return ExitCode::kOk;
 }
 
