@@ -1,0 +1,235 @@
+// Random tables under random changes, against the linear classifier.
+//
+// Keys are made of a few places with four values each, so that flows overlap,
+// share masked keys and tie in priority all the time.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "tests/support/linear_classifier.h"
+#include "tests/unit/flow/flow_testing.h"
+
+namespace sluice {
+namespace {
+
+#ifdef SLUICE_SANITIZED
+constexpr uint64_t kShare = 20;
+#else
+constexpr uint64_t kShare = 1;
+#endif
+
+constexpr unsigned kWorker = 1;
+
+// Bytes of a key that differ: of each word that a parser fills, and of both lines.
+constexpr std::array<size_t, 14> kPlaces = {0, 5, 13, 14, 21, 24, 27, 31, 32, 33, 36, 39, 64, 95};
+
+uint8_t& ByteOf(PacketKey& key, size_t place) { return reinterpret_cast<uint8_t*>(&key)[kPlaces[place]]; }
+
+struct Tally {
+  uint64_t tables = 0;
+  uint64_t lookups = 0;
+  uint64_t specific = 0;   // hit a flow that is no catch-all
+  uint64_t contended = 0;  // matched two flows or more
+  uint64_t missed = 0;
+  uint64_t changes = 0;
+  size_t smallest = 1'000'000;
+  size_t biggest = 0;
+};
+
+// One table, its twin, and the dice.
+class World {
+ public:
+  World(uint32_t seed, size_t flow_count, const HashKey& hash_key)
+      : random_(seed), table_(2, {}, reclaimer_, hash_key) {
+    ChooseMasks();
+    reclaimer_.Online(kWorker);
+    std::vector<FlowChange> changes;
+    while (twin_.flows().size() < flow_count) {
+      changes.push_back(NewFlow());
+      if (changes.size() == 500 || twin_.flows().size() == flow_count) Write(std::exchange(changes, {}));
+    }
+  }
+  ~World() { reclaimer_.Offline(kWorker); }
+
+  void Change() {
+    std::vector<FlowChange> changes;
+    const size_t wanted = Die(4) == 0 ? 1 + Die(20) : 1;
+    for (size_t i = 0; i < wanted; ++i) changes.push_back(NextChange());
+    Write(std::move(changes));
+  }
+
+  void LookUp(unsigned n, Tally& tally) {
+    std::array<PacketKey, kBatch> keys;
+    for (unsigned i = 0; i < n; ++i) keys[i] = NextKey();
+    std::array<const ClassifierEntry*, kBatch> entries;
+    Classifier& classifier = table_.classifier();
+    classifier.Lookup(kWorker, 0, classifier.version(), keys.data(), n, entries.data());
+    for (unsigned i = 0; i < n; ++i) {
+      const LinearFlow* expected = twin_.Lookup(keys[i]);
+      ASSERT_EQ(entries[i] != nullptr, expected != nullptr);
+      ++tally.lookups;
+      if (expected == nullptr) {
+        ++tally.missed;
+        continue;
+      }
+      ASSERT_EQ(entries[i]->flow->id, expected->id);
+      ASSERT_EQ(PortOf(entries[i]), expected->output);
+      tally.specific += expected->match.mask != PacketKey{};
+      tally.contended += twin_.Contended(keys[i]);
+    }
+    // Not always: what is removed must stay findable for as long as it takes.
+    if (Die(3) != 0) reclaimer_.Quiescent(kWorker);
+  }
+
+  void CheckList() {
+    std::vector<FlowInfo> flows = table_.List({}, 0, twin_.flows().size() + 1);
+    ASSERT_EQ(flows.size(), twin_.flows().size());
+    for (const FlowInfo& info : flows) {
+      const LinearFlow* flow = twin_.Find(info.spec.priority, info.spec.match);
+      ASSERT_NE(flow, nullptr);
+      ASSERT_EQ(flow->id, info.id);
+    }
+  }
+
+ private:
+  uint32_t Die(uint32_t sides) { return static_cast<uint32_t>(random_() % sides); }
+
+  void ChooseMasks() {
+    masks_.resize(2 + Die(60));
+    for (PacketKey& mask : masks_) {
+      mask = {};
+      const uint32_t density = 1 + Die(6);
+      for (size_t place = 0; place < kPlaces.size(); ++place) {
+        if (Die(8) < density) ByteOf(mask, place) = static_cast<uint8_t>(Die(3) == 0 ? 1 + Die(3) : 0xff);
+      }
+    }
+    if (Die(3) == 0) masks_.front() = {};
+    ByteOf(masks_.back(), Die(kPlaces.size())) = 3;
+    priorities_ = Die(2) == 0 ? 1 + Die(4) : 1 + Die(200);
+  }
+
+  PacketKey RandomKey() {
+    PacketKey key{};
+    for (size_t place = 0; place < kPlaces.size(); ++place) ByteOf(key, place) = static_cast<uint8_t>(Die(4));
+    return key;
+  }
+
+  Match RandomMatch() {
+    Match match{.value = RandomKey(), .mask = masks_[Die(static_cast<uint32_t>(masks_.size()))]};
+    for (size_t i = 0; i < kKeyWords; ++i) SetWord(match.value, i, WordOf(match.value, i) & WordOf(match.mask, i));
+    return match;
+  }
+
+  // Mostly a packet that some flow matches.
+  PacketKey NextKey() {
+    PacketKey key = RandomKey();
+    if (twin_.flows().empty() || Die(8) == 0) return key;
+    const Match& match = AnyFlow().match;
+    for (size_t i = 0; i < kKeyWords; ++i) {
+      SetWord(key, i, (WordOf(key, i) & ~WordOf(match.mask, i)) | WordOf(match.value, i));
+    }
+    return key;
+  }
+
+  const LinearFlow& AnyFlow() { return twin_.flows()[Die(static_cast<uint32_t>(twin_.flows().size()))]; }
+
+  // Ids are given in the order of creation, one each.
+  CreateFlow NewFlow() {
+    const Match match = RandomMatch();
+    const auto priority = static_cast<uint16_t>(Die(priorities_) * 300);
+    CreateFlow create = Create(Spec(priority, match, ++output_));
+    create.allow_existing = true;
+    const LinearFlow* existing = twin_.Find(priority, match);
+    if (existing != nullptr) {
+      twin_.Modify(existing->id, output_);
+      // So that masks of few bits do not fill up.
+      PacketKey& mask = masks_[Die(static_cast<uint32_t>(masks_.size()))];
+      if (Die(4) == 0 && mask != PacketKey{}) ByteOf(mask, Die(kPlaces.size())) |= 3;
+      if (Die(4) == 0 && priorities_ < 200) ++priorities_;
+    } else {
+      twin_.Add({.id = ++last_id_, .priority = priority, .match = match, .output = output_});
+    }
+    return create;
+  }
+
+  FlowChange NextChange() {
+    const uint32_t what = Die(5);
+    if (what < 2 || twin_.flows().empty()) return NewFlow();
+    const LinearFlow flow = AnyFlow();
+    if (what == 2) {
+      twin_.Modify(flow.id, ++output_);
+      return UpdateFlow{.key = flow.id, .actions = Output(output_)};
+    }
+    twin_.Remove(flow.id);
+    if (Die(2) == 0) return DeleteFlow{flow.id};
+    return DeleteFlow{FlowIdentity{0, flow.priority, flow.match}};
+  }
+
+  void Write(const std::vector<FlowChange>& changes) {
+    const BatchMode mode = Die(2) == 0 ? BatchMode::kPerItem : BatchMode::kAllOrNothing;
+    table_.Write(changes, mode, false, [](const std::vector<FlowChangeResult>& results) {
+      for (const FlowChangeResult& result : results) ASSERT_TRUE(result.status.ok()) << result.status;
+    });
+  }
+
+  std::mt19937 random_;
+  Reclaimer reclaimer_{2};
+  FlowTable table_;
+  LinearClassifier twin_;
+  std::vector<PacketKey> masks_;
+  uint32_t priorities_ = 1;
+  uint32_t output_ = 0;
+  uint64_t last_id_ = 0;
+};
+
+void Compare(uint64_t lookups, uint64_t tables, size_t max_flows, const HashKey& hash_key, Tally& tally) {
+  std::mt19937 random(static_cast<uint32_t>(max_flows));
+  for (; tally.tables < tables; ++tally.tables) {
+    // Sizes over the whole range, as many from 1 to 10 as from 500 to 5,000.
+    const double power = static_cast<double>(tally.tables) / static_cast<double>(tables - 1);
+    const auto flow_count = static_cast<size_t>(std::lround(std::pow(static_cast<double>(max_flows), power)));
+    SCOPED_TRACE(absl::StrCat("table ", tally.tables, " of ", flow_count, " flows"));
+    World world(static_cast<uint32_t>(tally.tables), flow_count, hash_key);
+    const uint64_t end = lookups * (tally.tables + 1) / tables;
+    while (tally.lookups < end) {
+      world.LookUp(1 + random() % kBatch, tally);
+      world.Change();
+      ++tally.changes;
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    world.CheckList();
+    tally.smallest = std::min(tally.smallest, flow_count);
+    tally.biggest = std::max(tally.biggest, flow_count);
+  }
+}
+
+TEST(ClassifierRandomTest, AgreesWithTheLinearClassifier) {
+  Tally tally;
+  Compare(1'000'000 / kShare, 240, 5000, HashKey::Random(), tally);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(tally.smallest, 1u);
+  EXPECT_EQ(tally.biggest, 5000u);
+  EXPECT_GE(tally.lookups, 1'000'000 / kShare);
+  EXPECT_GE(tally.specific * 2, tally.lookups);
+  EXPECT_GE(tally.contended * 3, tally.lookups);
+  EXPECT_GT(tally.missed, 0u);
+  printf("tables %lu lookups %lu changes %lu: specific %.3f contended %.3f missed %.3f\n", tally.tables, tally.lookups,
+         tally.changes, 1.0 * tally.specific / tally.lookups, 1.0 * tally.contended / tally.lookups,
+         1.0 * tally.missed / tally.lookups);
+}
+
+// The tags, the overflow counts and the walk over buckets are right even if all
+// masked keys of a mask have one hash.
+TEST(ClassifierRandomTest, AgreesWhereEverythingCollides) {
+  Tally tally;
+  Compare(100'000 / kShare, 40, 400, HashKey{}, tally);
+  EXPECT_GE(tally.lookups, 100'000 / kShare);
+}
+
+}  // namespace
+}  // namespace sluice
