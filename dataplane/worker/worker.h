@@ -6,9 +6,9 @@
 // count; then empty the hand-over rings it owns and report quiescent.
 //
 // Why it is fast, and what holds it so:
-// - No lock, no atomic read-modify-write, no shared cache line that two workers
-//   write, no allocation but of packet buffers, no log, no system call of its
-//   own (tests/unit/dataplane/packet_path_test: symbols of the packet path).
+// - No lock, no allocation but of packet buffers, no log, no system call of its
+//   own (tests/unit/dataplane/packet_path_test.cc), and no cache line that two
+//   workers write.
 // - One virtual call a burst and direction, none a packet.
 // - What is per flow is done once a burst (flow_hits.h), what is per burst once:
 //   version, time, snapshot, totals.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <future>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "dataplane/dataplane.h"
@@ -323,13 +324,6 @@ TEST_F(PortsTest, ComeAndGoAThousandTimesUnderTrafficWithoutLeaks) {
   WriteCapture(File("most.pcap"), std::vector<Bytes>(5000, Bytes(60, 0)));
   Add("most", PcapDevice{.rx_file = File("most.pcap"), .infinite_rx = true}, 2);
   EXPECT_GT(Received(1), 0u);
-}
-
-TEST_F(PortsTest, ThreadsKeepOffTheWorkersCpus) {
-  if (std::thread::hardware_concurrency() < 3) GTEST_SKIP() << "too few CPUs for workers and others apart";
-  cpu_set_t set;
-  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
-  for (const WorkerInfo& worker : dataplane_->Workers()) EXPECT_FALSE(CPU_ISSET(worker.cpu, &set));
 }
 
 TEST(DropReasonTest, NamesAreDistinct) {
