@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,6 +22,8 @@
 #include "server/config.h"
 #include "server/exit_code.h"
 #include "server/flow_api.h"
+#include "server/listen_address.h"
+#include "server/listen_check.h"
 #include "server/logging.h"
 #include "server/metrics.h"
 #include "server/options.h"
@@ -53,6 +56,20 @@ ExitCode CodeOf(const absl::Status& status) {
     default:
       return ExitCode::kInternal;
   }
+}
+
+// Before anything is opened: a second daemon must not take interfaces apart only
+// to find the first one's addresses in use.
+absl::Status CheckAddresses(const ServerConfig& config) {
+  std::vector<std::string> all = config.api_listen;
+  if (!config.metrics_listen.empty()) all.push_back(config.metrics_listen);
+  for (const std::string& text : all) {
+    const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);
+    if (!address.ok()) return address.status();
+    if (absl::Status status = PrepareToListen(*address); !status.ok()) return status;
+    if (absl::Status status = TryToListen(*address); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 // A device that does not open leaves the rest of the switch up, unless it is
@@ -112,6 +129,7 @@ ExitCode Run(const Options& options) {
   }
   StartLogging(config->log_level, config->log_format);
   StopSignal stop(kEndDeadline);
+  if (absl::Status status = CheckAddresses(*config); !status.ok()) return Fail(ExitCode::kListen, status);
   absl::StatusOr<std::unique_ptr<Dataplane>> dataplane = Dataplane::Start(config->dataplane);
   if (!dataplane.ok()) return Fail(CodeOf(dataplane.status()), dataplane.status());
   const absl::Status opened = OpenPorts(config->ports, stop, **dataplane);
