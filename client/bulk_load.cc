@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -15,6 +16,14 @@ namespace {
 
 constexpr size_t kMostErrors = 20;
 constexpr uint64_t kProgressStep = 2000;
+
+// The line says which flow it is; which item of a batch it was says nothing.
+absl::string_view WithoutItem(absl::string_view message) {
+  constexpr absl::string_view kCreate = ".create.";
+  const size_t at = message.find(kCreate);
+  if (!absl::StartsWith(message, "items[") || at == absl::string_view::npos) return message;
+  return message.substr(at + kCreate.size());
+}
 
 }  // namespace
 
@@ -56,7 +65,7 @@ absl::StatusOr<LoadResult> BulkLoad::Send(Client& client, const std::function<vo
                                           const std::function<void(uint64_t)>& on_progress) {
   FlowWriterOptions writer_options;
   writer_options.on_error = [&](uint64_t index, const absl::Status& error) {
-    on_error(absl::StrCat(source_, ":", lines_[index], ": ", error.message()));
+    on_error(absl::StrCat(source_, ":", lines_[index], ": ", WithoutItem(error.message())));
   };
   FlowWriter writer(client, writer_options);
   uint64_t sent = 0;

@@ -2,6 +2,7 @@
 
 #include <pcap/pcap.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -9,6 +10,8 @@
 
 namespace sluice::client {
 namespace {
+
+constexpr int kSnapLength = 65535;
 
 struct Close {
   void operator()(pcap_t* p) const { pcap_close(p); }
@@ -25,8 +28,7 @@ std::string LinkTypeName(int type) {
 }
 
 // Calls visit for every frame of the file.
-absl::StatusOr<uint64_t> ReadFrames(const std::string& path,
-                                    const std::function<void(const pcap_pkthdr*, const u_char*)>& visit) {
+absl::Status ReadFrames(const std::string& path, const std::function<void(const pcap_pkthdr*, const u_char*)>& visit) {
   char error[PCAP_ERRBUF_SIZE] = "";
   const Reader reader(pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, error));
   if (reader == nullptr) {
@@ -50,25 +52,31 @@ absl::StatusOr<uint64_t> ReadFrames(const std::string& path,
     }
     visit(header, data);
   }
-  if (result == PCAP_ERROR_BREAK) return frames;
+  if (result == PCAP_ERROR_BREAK) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(path, ": frame ", frames + 1, ": ", pcap_geterr(reader.get())));
 }
 
 }  // namespace
 
-absl::StatusOr<uint64_t> CountFrames(const std::string& path) {
-  return ReadFrames(path, [](const pcap_pkthdr*, const u_char*) {});
+absl::StatusOr<CaptureInfo> ReadCapture(const std::string& path) {
+  CaptureInfo info;
+  const absl::Status status = ReadFrames(path, [&](const pcap_pkthdr* header, const u_char*) {
+    ++info.frames;
+    info.longest = std::max(info.longest, header->caplen);
+  });
+  if (!status.ok()) return status;
+  return info;
 }
 
 absl::Status JoinCaptures(const std::vector<std::string>& parts, const std::string& out) {
-  const Reader form(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, kMaxFrameBytes, PCAP_TSTAMP_PRECISION_NANO));
+  const Reader form(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
   const Writer writer(pcap_dump_open(form.get(), out.c_str()));
   if (writer == nullptr) return absl::FailedPreconditionError(absl::StrCat(out, ": ", pcap_geterr(form.get())));
   for (const std::string& part : parts) {
-    const absl::StatusOr<uint64_t> frames = ReadFrames(part, [&](const pcap_pkthdr* header, const u_char* data) {
+    const absl::Status status = ReadFrames(part, [&](const pcap_pkthdr* header, const u_char* data) {
       pcap_dump(reinterpret_cast<u_char*>(writer.get()), header, data);
     });
-    if (!frames.ok()) return frames.status();
+    if (!status.ok()) return status;
   }
   if (pcap_dump_flush(writer.get()) != 0) return absl::DataLossError(absl::StrCat(out, ": cannot be written"));
   return absl::OkStatus();

@@ -15,11 +15,17 @@
 
 namespace sluice::client {
 
-// The longest frame that can be replayed.
-inline constexpr uint32_t kMaxFrameBytes = 65535;
+// The longest frame that can be replayed: what fits into one packet buffer.
+// (DPDK's capture port writes no more than 16,128 bytes of a chain of buffers.)
+inline constexpr uint32_t kMaxFrameBytes = 65407;
 
-// Reads the whole file and counts its frames. Errors begin with the path.
-absl::StatusOr<uint64_t> CountFrames(const std::string& path);
+struct CaptureInfo {
+  uint64_t frames = 0;
+  uint32_t longest = 0;  // bytes of its longest frame
+};
+
+// Reads the whole file. Errors begin with the path.
+absl::StatusOr<CaptureInfo> ReadCapture(const std::string& path);
 
 // Writes the frames of several captures of Ethernet, in order, into one pcap
 // file; of none, an empty one.

@@ -61,7 +61,7 @@ absl::StatusOr<std::string> FindDaemon() {
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const std::string& binary, const std::string& folder,
-                                                      const std::string& config, const std::string& address,
+                                                      const std::string& config, const std::string& socket,
                                                       const std::function<bool()>& interrupted) {
   std::unique_ptr<Daemon> daemon(new Daemon);
   daemon->log_path_ = absl::StrCat(folder, "/log");
@@ -69,12 +69,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const std::string& binary,
   if (!(std::ofstream(config_path) << config)) {
     return absl::FailedPreconditionError(absl::StrCat(config_path, ": cannot be written"));
   }
-  // The channel's threads come after fork.
   if (absl::Status status = daemon->Launch(binary, config_path); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(address);
-  if (!client.ok()) return client.status();
-  daemon->client_ = *std::move(client);
-  if (absl::Status status = daemon->WaitUntilReady(interrupted); !status.ok()) return status;
+  if (absl::Status status = daemon->WaitUntilReady(socket, interrupted); !status.ok()) return status;
   return daemon;
 }
 
@@ -100,10 +96,17 @@ bool Daemon::Ended(int options) {
   return true;
 }
 
-absl::Status Daemon::WaitUntilReady(const std::function<bool()>& interrupted) {
+absl::Status Daemon::WaitUntilReady(const std::string& socket, const std::function<bool()>& interrupted) {
   const absl::Time deadline = absl::Now() + kStartTimeout;
+  absl::Status answer = absl::UnavailableError("it does not listen");
   while (true) {
-    const absl::Status answer = client_->GetSwitch().status();
+    if (client_ == nullptr &&
+        access(socket.c_str(), F_OK) == 0) {  // a channel that fails once waits before it tries again
+      absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(absl::StrCat("unix://", socket));
+      if (!client.ok()) return client.status();
+      client_ = *std::move(client);
+    }
+    if (client_ != nullptr) answer = client_->GetSwitch().status();
     if (answer.ok()) return answer;
     if (Ended(WNOHANG)) {
       return absl::FailedPreconditionError(absl::StrCat("sluiced ended with ", ExitText(exit_status_), ":\n", Log()));

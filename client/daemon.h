@@ -25,11 +25,12 @@ absl::StatusOr<std::string> FindDaemon();
 
 class Daemon {
  public:
-  // Starts it with `config`, YAML, and waits until it answers at `address`.
-  // `folder` takes configuration and log. CANCELLED when `interrupted` says so.
-  // FAILED_PRECONDITION if it ends instead, with what it logged.
+  // Starts it with `config`, YAML, by which it listens at `socket`, and waits
+  // until it answers. `folder` takes configuration and log. CANCELLED when
+  // `interrupted` says so. FAILED_PRECONDITION, with what it logged, if it ends
+  // instead.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const std::string& binary, const std::string& folder,
-                                                       const std::string& config, const std::string& address,
+                                                       const std::string& config, const std::string& socket,
                                                        const std::function<bool()>& interrupted);
   // Ends it, if Stop has not.
   ~Daemon();
@@ -45,7 +46,7 @@ class Daemon {
  private:
   Daemon() = default;
   absl::Status Launch(const std::string& binary, const std::string& config_path);
-  absl::Status WaitUntilReady(const std::function<bool()>& interrupted);
+  absl::Status WaitUntilReady(const std::string& socket, const std::function<bool()>& interrupted);
   bool Ended(int options);
 
   pid_t pid_ = -1;  // -1: not running

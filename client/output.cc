@@ -17,7 +17,7 @@ size_t Width(const std::string& text) {
 }
 
 bool IsNumber(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.-") == std::string::npos;
+  return text.find_first_not_of("0123456789.") == std::string::npos && !text.empty();
 }
 
 }  // namespace

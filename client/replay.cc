@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMaxMtu = 65535;
 constexpr uint32_t kMaxPort = 0xfeff;
+constexpr uint32_t kMaxChainedBytes = 16000;  // 16,128, less room for VLAN tags
+constexpr uint32_t kLongBuffers = 2048;
 constexpr absl::Duration kStuck = absl::Seconds(20);  // without any progress
 
 // A folder that nobody else can read and that goes away with this object.
@@ -55,18 +57,29 @@ std::string Figures(const v1::PacketTotals& totals, uint64_t frames) {
                       " forwarded, ", Dropped(totals), " dropped");
 }
 
+// A copy that did not get into its file would be missing without a word.
+absl::Status CheckSent(const v1::Port& port) {
+  for (const auto& [reason, count] : port.stats().transmit_drops()) {
+    if (count == 0) continue;
+    return absl::DataLossError(
+        absl::StrCat("port ", port.spec().number(), " lost ", count, " frames on their way out: ", reason));
+  }
+  return absl::OkStatus();
+}
+
 class Player {
  public:
   explicit Player(const ReplayOptions& options) : options_(options) {}
 
   absl::StatusOr<ReplayResult> Run(BulkLoad& flows) {
     if (absl::Status status = Prepare(); !status.ok()) return status;
-    absl::StatusOr<std::unique_ptr<Daemon>> daemon =
-        Daemon::Start(options_.daemon, folder_.Path("."), Config(flows.flow_count()), Address(), options_.interrupted);
+    absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(
+        options_.daemon, folder_.Path("."), Config(flows.flow_count()), folder_.Path("sock"), options_.interrupted);
     if (!daemon.ok()) return daemon.status();
     client_ = &(*daemon)->client();
     ReplayResult result;
     if (absl::Status status = PlayAll(flows, &result); !status.ok()) {
+      if (absl::IsInvalidArgument(status) || absl::IsCancelled(status)) return status;  // no fault of the switch
       return absl::Status(status.code(), absl::StrCat(status.message(), "\nsluiced said:\n", (*daemon)->Log()));
     }
     // Its files are whole once it has ended.
@@ -76,7 +89,6 @@ class Player {
   }
 
  private:
-  std::string Address() const { return absl::StrCat("unix://", folder_.Path("sock")); }
   std::string OutFile(uint32_t port) const { return absl::StrCat(options_.out_dir, "/port-", port, ".pcap"); }
 
   // Files have short, plain names in the private folder, since a device's
@@ -96,8 +108,18 @@ class Player {
 
   std::string Config(uint64_t flows) const {
     const std::string burst = options_.rx_burst > 0 ? absl::StrCat(", rx_burst: ", options_.rx_burst) : "";
-    return absl::StrCat("api: {listen: [\"", Address(), "\"]}\n", "workers: {count: 1, idle: adaptive", burst, "}\n",
-                        "memory: {huge_pages: never}\n", "limits: {flows: ", std::max<uint64_t>(flows, 1), "}\n");
+    return absl::StrCat("api: {listen: [\"unix://", folder_.Path("sock"), "\"]}\n",
+                        "workers: {count: 1, idle: adaptive", burst, "}\n", "memory: {huge_pages: never", Buffers(),
+                        "}\n", "limits: {flows: ", std::max<uint64_t>(flows, 1), "}\n");
+  }
+
+  // Frames that are too long to be written from a chain of buffers get buffers
+  // that hold them whole.
+  std::string Buffers() const {
+    uint32_t longest = 0;
+    for (const ReplayInput& input : options_.inputs) longest = std::max(longest, input.capture.longest);
+    if (longest <= kMaxChainedBytes) return "";
+    return absl::StrCat(", packet_buffers: ", kLongBuffers, ", packet_buffer_bytes: ", kMaxFrameBytes);
   }
 
   absl::Status PlayAll(BulkLoad& flows, ReplayResult* result) {
@@ -112,6 +134,11 @@ class Player {
     if (!info.ok()) return info.status();
     result->totals = info->totals();
     if (absl::Status status = CheckConservation(result->totals, played_); !status.ok()) return status;
+    const absl::StatusOr<v1::ListPortsResponse> ports = client_->ListPorts();
+    if (!ports.ok()) return ports.status();
+    for (const v1::Port& port : ports->ports()) {
+      if (absl::Status status = CheckSent(port); !status.ok()) return status;
+    }
     return client_->VisitFlows({}, [&](const v1::Flow& flow) {
       result->flows.push_back(flow);
       return absl::OkStatus();
@@ -161,11 +188,13 @@ class Player {
     if (!started_.insert(input.port).second) {
       v1::DeletePortRequest request;
       request.mutable_key()->set_number(input.port);
-      if (absl::Status status = client_->DeletePort(request).status(); !status.ok()) return status;
+      const absl::StatusOr<v1::DeletePortResponse> deleted = client_->DeletePort(request);
+      if (!deleted.ok()) return deleted.status();
+      if (absl::Status status = CheckSent(deleted->port()); !status.ok()) return status;
       if (absl::Status status = AddPort(input.port, index); !status.ok()) return status;
     }
     if (absl::Status status = Receive(input.port, true); !status.ok()) return status;
-    played_ += input.frames;
+    played_ += input.capture.frames;
     if (absl::Status status = WaitForEnd(input); !status.ok()) return status;
     return Receive(input.port, false);
   }
@@ -234,9 +263,9 @@ absl::StatusOr<ReplayInput> ParseReplayInput(const std::string& text) {
         absl::StrCat("--in ", text, ": expected PORT=CAPTURE, with a port from 1 to ", kMaxPort));
   }
   input.path = text.substr(equals + 1);
-  const absl::StatusOr<uint64_t> frames = CountFrames(input.path);
-  if (!frames.ok()) return frames.status();
-  input.frames = *frames;
+  const absl::StatusOr<CaptureInfo> capture = ReadCapture(input.path);
+  if (!capture.ok()) return capture.status();
+  input.capture = *capture;
   return input;
 }
 

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/capture.h"
 #include "sluice/v1/flow.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 
@@ -27,7 +28,7 @@ class BulkLoad;
 struct ReplayInput {
   uint32_t port = 0;
   std::string path;
-  uint64_t frames = 0;  // in the file
+  CaptureInfo capture;
 };
 
 struct ReplayOptions {
@@ -44,11 +45,12 @@ struct ReplayResult {
   v1::PacketTotals totals;
 };
 
-// "PORT=FILE". Reads the file and counts its frames.
+// "PORT=FILE". Reads the file.
 absl::StatusOr<ReplayInput> ParseReplayInput(const std::string& text);
 
 // Loads the flows, plays the inputs and writes out_dir/port-<n>.pcap for every
-// port, and out_dir/flows.json. DATA_LOSS if a packet is not accounted for.
+// port, and out_dir/flows.json. DATA_LOSS if a packet is not accounted for or
+// was lost on its way into a file.
 absl::StatusOr<ReplayResult> Replay(const ReplayOptions& options, BulkLoad& flows);
 
 // received = frames in the files, and received = forwarded + drops; else

@@ -90,58 +90,63 @@ class Capture : public testing::Test {
 const std::vector<std::string> kFrames = {std::string(60, 'a'), std::string(1, 'b'), std::string(9018, 'c')};
 
 TEST_F(Capture, CountsPcapOfBothByteOrders) {
-  EXPECT_EQ(*CountFrames(Write("little", Pcap(1, kFrames))), 3u);
-  EXPECT_EQ(*CountFrames(Write("big", Pcap(1, kFrames, true))), 3u);
-  EXPECT_EQ(*CountFrames(Write("empty", Pcap(1, {}))), 0u);
+  EXPECT_EQ(ReadCapture(Write("little", Pcap(1, kFrames)))->frames, 3u);
+  EXPECT_EQ(ReadCapture(Write("big", Pcap(1, kFrames, true)))->frames, 3u);
+  EXPECT_EQ(ReadCapture(Write("empty", Pcap(1, {})))->frames, 0u);
+}
+
+TEST_F(Capture, KnowsTheLongestFrame) {
+  EXPECT_EQ(ReadCapture(Write("some", Pcap(1, kFrames)))->longest, 9018u);
+  EXPECT_EQ(ReadCapture(Write("none", Pcap(1, {})))->longest, 0u);
 }
 
 TEST_F(Capture, CountsPcapng) {
-  EXPECT_EQ(*CountFrames(Write("one", Pcapng({1}, kFrames))), 3u);
-  EXPECT_EQ(*CountFrames(Write("two", Pcapng({1, 1}, kFrames))), 3u);
+  EXPECT_EQ(ReadCapture(Write("one", Pcapng({1}, kFrames)))->frames, 3u);
+  EXPECT_EQ(ReadCapture(Write("two", Pcapng({1, 1}, kFrames)))->frames, 3u);
 }
 
 TEST_F(Capture, RefusesOtherLinkTypesByName) {
   const std::string path = Write("sll", Pcap(113, kFrames));
-  const absl::Status status = CountFrames(path).status();
+  const absl::Status status = ReadCapture(path).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), path + ": its link type is Linux cooked v1 (LINUX_SLL); only Ethernet can be replayed");
-  EXPECT_THAT(CountFrames(Write("raw", Pcap(101, {}))).status().message(), HasSubstr("Raw IP (RAW)"));
-  EXPECT_THAT(CountFrames(Write("odd", Pcap(64999, {}))).status().message(), HasSubstr("number 64999"));
-  EXPECT_THAT(CountFrames(Write("ng", Pcapng({113}, kFrames))).status().message(), HasSubstr("Linux cooked"));
+  EXPECT_THAT(ReadCapture(Write("raw", Pcap(101, {}))).status().message(), HasSubstr("Raw IP (RAW)"));
+  EXPECT_THAT(ReadCapture(Write("odd", Pcap(64999, {}))).status().message(), HasSubstr("number 64999"));
+  EXPECT_THAT(ReadCapture(Write("ng", Pcapng({113}, kFrames))).status().message(), HasSubstr("Linux cooked"));
   // libpcap itself reads no file of several link types.
-  EXPECT_FALSE(CountFrames(Write("mixed", Pcapng({1, 113}, kFrames))).ok());
+  EXPECT_FALSE(ReadCapture(Write("mixed", Pcapng({1, 113}, kFrames))).ok());
 }
 
 TEST_F(Capture, RefusesFilesThatEndTooEarly) {
   const std::string whole = Pcap(1, kFrames);
   for (const size_t cut : {size_t{1}, size_t{9018}, size_t{9018 + 15}}) {
     const std::string path = Write("cut", whole.substr(0, whole.size() - cut));
-    const absl::Status status = CountFrames(path).status();
+    const absl::Status status = ReadCapture(path).status();
     EXPECT_THAT(status.message(), StartsWith(path + ": frame 3: ")) << cut;
     EXPECT_THAT(status.message(), HasSubstr("truncated")) << cut;
   }
   const std::string ng = Pcapng({1}, kFrames);
-  EXPECT_THAT(CountFrames(Write("cut-ng", ng.substr(0, ng.size() - 5))).status().message(), HasSubstr(": frame 3: "));
-  EXPECT_FALSE(CountFrames(Write("head", whole.substr(0, 20))).ok());
+  EXPECT_THAT(ReadCapture(Write("cut-ng", ng.substr(0, ng.size() - 5))).status().message(), HasSubstr(": frame 3: "));
+  EXPECT_FALSE(ReadCapture(Write("head", whole.substr(0, 20))).ok());
 }
 
 TEST_F(Capture, RefusesWhatIsNoCapture) {
   const std::string path = Write("text", "this is no capture file at all, whatever it may be called");
-  EXPECT_THAT(CountFrames(path).status().message(),
+  EXPECT_THAT(ReadCapture(path).status().message(),
               testing::AllOf(StartsWith(path + ": "), HasSubstr("unknown file format")));
-  EXPECT_EQ(CountFrames(Path("absent")).status().message(), Path("absent") + ": No such file or directory");
+  EXPECT_EQ(ReadCapture(Path("absent")).status().message(), Path("absent") + ": No such file or directory");
 }
 
 TEST_F(Capture, RefusesFramesThatNoSwitchCarries) {
-  EXPECT_TRUE(CountFrames(Write("most", Pcap(1, {std::string(65535, 'x')}))).ok());
-  EXPECT_THAT(CountFrames(Write("more", Pcap(1, {"x", std::string(65536, 'x')}))).status().message(),
-              HasSubstr("frame 2 has 65536 bytes; at most 65535 can be replayed"));
+  EXPECT_TRUE(ReadCapture(Write("most", Pcap(1, {std::string(65407, 'x')}))).ok());
+  EXPECT_THAT(ReadCapture(Write("more", Pcap(1, {"x", std::string(65408, 'x')}))).status().message(),
+              HasSubstr("frame 2 has 65408 bytes; at most 65407 can be replayed"));
 }
 
 TEST_F(Capture, JoinsInOrder) {
   const std::string a = Write("a", Pcap(1, {"one", "two"})), b = Write("b", Pcapng({1}, {"three"}));
   ASSERT_TRUE(JoinCaptures({b, a, b}, Path("out")).ok());
-  EXPECT_EQ(*CountFrames(Path("out")), 4u);
+  EXPECT_EQ(ReadCapture(Path("out"))->frames, 4u);
   const std::string joined = Read(Path("out"));
   size_t at = 0;
   for (const std::string frame : {"three", "one", "two", "three"}) {
@@ -152,7 +157,7 @@ TEST_F(Capture, JoinsInOrder) {
 
 TEST_F(Capture, OfNothingIsAValidFile) {
   ASSERT_TRUE(JoinCaptures({}, Path("out")).ok());
-  EXPECT_EQ(*CountFrames(Path("out")), 0u);
+  EXPECT_EQ(ReadCapture(Path("out"))->frames, 0u);
   EXPECT_FALSE(JoinCaptures({}, Path("no/such/folder")).ok());
   EXPECT_FALSE(JoinCaptures({Path("absent")}, Path("out")).ok());
 }

@@ -25,7 +25,7 @@ TEST(Replay, ReadsInputs) {
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_EQ(input->port, 3u);
   EXPECT_EQ(input->path, path);
-  EXPECT_EQ(input->frames, 0u);
+  EXPECT_EQ(input->capture.frames, 0u);
   for (const std::string text : {"", "3", "=x", "0=x", "x=y", "65280=x", "1=", "-1=x"}) {
     EXPECT_THAT(ParseReplayInput(text).status().message(), HasSubstr("expected PORT=CAPTURE")) << text;
   }

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""sluicectl as people use it: what it prints, its exit codes, replay. Without root.
+
+    sluicectl_test.py SLUICECTL SLUICED
+"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SLUICECTL, SLUICED = sys.argv[1:3]
+OK, REFUSED, USAGE, UNREACHABLE = 0, 1, 2, 3
+
+
+def run(*args, stdin="", env=None):
+    done = subprocess.run([SLUICECTL, *args], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def frame(destination, source=b"\2\0\0\0\0\1", payload=b"\x88\xb5" + bytes(46)):
+    return bytes(5) + bytes([destination]) + source + payload
+
+
+def pcap(path, frames):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for data in frames:
+            f.write(struct.pack("<IIII", 0, 0, len(data), len(data)) + data)
+
+
+def read_pcap(path):
+    with open(path, "rb") as f:
+        frames, content = [], f.read()
+    assert content[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"), content[:4]
+    at = 24
+    while at < len(content):
+        size = struct.unpack("<I", content[at + 8:at + 12])[0]
+        frames.append(content[at + 16:at + 16 + size])
+        at += 16 + size
+    return frames
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="sluicectl-test-")
+        cls.address = "unix://" + os.path.join(cls.folder.name, "sock")
+        config = os.path.join(cls.folder.name, "sluiced.yaml")
+        with open(config, "w") as f:
+            json.dump({"api": {"listen": [cls.address]}}, f)
+        cls.log = open(os.path.join(cls.folder.name, "log"), "w+")
+        cls.process = subprocess.Popen([SLUICED, "--config", config], stdout=cls.log, stderr=cls.log)
+        for _ in range(600):
+            if run("--address", cls.address, "info")[0] == OK:
+                return
+            if cls.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise SystemExit("sluiced did not start:\n" + open(cls.log.name).read())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.terminate()
+        cls.process.wait(30)
+        cls.log.close()
+        cls.folder.cleanup()
+
+    def ctl(self, *args, code=OK, stdin=""):
+        got, out, err = run("--address", self.address, *args, stdin=stdin)
+        self.assertEqual(got, code, "%s\n%s%s" % (args, out, err))
+        return out if code == OK else err
+
+    def json(self, *args):
+        return json.loads(self.ctl("-o", "json", *args))
+
+    def setUp(self):
+        self.ctl("flow", "delete")
+        for port in self.json("port", "list")["ports"]:
+            self.ctl("port", "delete", port["spec"]["name"])
+
+    def test_exit_codes(self):
+        self.assertIn("needs an IPv4 flow", self.ctl("flow", "add", "nw_dst=1.2.3.4,actions=1", code=USAGE))
+        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "table=9,actions=1", code=REFUSED))
+        self.assertIn("NOT_FOUND", self.ctl("flow", "get", "12345678", code=REFUSED))
+        self.assertIn("expected one of --tap", self.ctl("port", "add", "x", code=USAGE))
+        self.ctl("flow", code=USAGE)
+        self.ctl("nonsense", code=USAGE)
+        self.ctl("-o", "xml", "info", code=USAGE)
+        code, _, err = run("--address", "nonsense", "info")
+        self.assertEqual(code, USAGE)
+        self.assertIn("no address", err)
+        code, _, err = run("--address", self.address + "-not", "info")
+        self.assertEqual(code, UNREACHABLE)
+        self.assertIn("cannot reach the switch at " + self.address + "-not", err)
+        self.assertEqual(run("--help")[0], OK)
+
+    def test_address_from_the_environment(self):
+        self.assertEqual(run("info", env={"SLUICE_ADDRESS": self.address})[0], OK)
+
+    def test_ports(self):
+        self.assertEqual(self.ctl("port", "add", "a", "--number", "7", "--ring", "--mtu", "9000"), "port 7 (a) added\n")
+        sent = os.path.join(self.folder.name, "sent.pcap")
+        self.ctl("port", "add", "b", "--pcap-tx", sent, "--no-receive")
+        self.ctl("port", "add", "c", "--null", "--disabled")
+        ports = {p["spec"]["name"]: p for p in self.json("port", "list")["ports"]}
+        self.assertEqual(ports["a"]["spec"]["number"], 7)
+        self.assertEqual(ports["a"]["spec"]["mtu"], 9000)
+        self.assertEqual(ports["b"]["spec"]["number"], 1)
+        self.assertEqual(ports["b"]["spec"]["pcap"]["tx_file"], sent)
+        self.assertTrue(ports["c"]["spec"]["disabled"])
+        self.ctl("port", "enable", "c")
+        self.ctl("port", "disable", "7")
+        lines = [line.split() for line in self.ctl("port", "list").splitlines()]
+        self.assertEqual(lines[0][:4], ["PORT", "NAME", "DEVICE", "STATE"])
+        self.assertEqual([line[:4] for line in lines[1:]], [["1", "b", "pcap", "no"], ["2", "c", "null", "up"], ["7", "a", "ring", "disabled"]])
+        self.assertIn("net_ring", self.ctl("-o", "wide", "port", "list"))
+        self.assertIn("ALREADY_EXISTS", self.ctl("port", "add", "a", "--ring", code=REFUSED))
+        self.assertEqual(self.ctl("port", "delete", "7"), "port 7 (a) deleted\n")
+        self.ctl("port", "delete", "a", code=REFUSED)
+
+    def test_flows(self):
+        self.ctl("port", "add", "left", "--number", "3", "--ring")
+        self.assertRegex(self.ctl("flow", "add", "priority=5,in_port=left,actions=output:2", "ip,actions=drop"), r"^flow \d+ added\nflow \d+ added\n$")
+        self.assertRegex(self.ctl("flow", "add", "priority=5,in_port=3,cookie=0x10,actions=left"), r"^flow \d+ replaced\n$")
+        self.assertEqual(self.ctl("flow", "list"), "cookie=0x10, n_packets=0, n_bytes=0, priority=5,in_port=3 actions=output:3\n"
+                                                   "n_packets=0, n_bytes=0, priority=32768,ip actions=drop\n")
+        self.assertEqual(len(self.json("flow", "list", "in_port=3")["flows"]), 1)
+        self.assertEqual(len(self.json("flow", "list", "cookie=0x10/0xf0")["flows"]), 1)
+        self.assertEqual(self.json("flow", "list", "out_port=9"), {"flows": []})
+        flow = self.json("flow", "get", "priority=5,in_port=3")
+        self.assertEqual(self.json("flow", "get", flow["id"]), flow)
+        self.assertEqual(self.json("flow", "add", "udp,actions=1")["flows"][0]["spec"]["priority"], 32768)
+        # Nothing is added if one of them is wrong.
+        self.ctl("flow", "add", "arp,actions=1", "arp,actions=outptu:1", code=USAGE)
+        self.assertEqual(len(self.json("flow", "list")["flows"]), 3)
+
+    def test_modify_and_delete(self):
+        self.ctl("flow", "add-file", "-", stdin="priority=1,ip,actions=1\npriority=2,tcp,cookie=7,actions=1\npriority=3,ipv6,actions=1\n")
+        self.assertEqual(self.ctl("flow", "modify", "priority=77,ip,actions=2"), "2 flows modified\n")
+        self.assertEqual(self.ctl("flow", "modify", "cookie=7/-1,cookie=8,actions=drop"), "1 flow modified\n")
+        self.ctl("flow", "modify", "--strict", "priority=77,ip,actions=3", code=REFUSED)
+        self.assertEqual(self.ctl("flow", "modify", "--strict", "priority=1,ip,actions=3"), "1 flow modified\n")
+        lines = [line.split("n_bytes=0, ")[1] for line in self.ctl("flow", "list").splitlines()]
+        self.assertEqual(lines, ["priority=1,ip actions=output:3", "priority=2,tcp actions=drop", "priority=3,ipv6 actions=output:1"])
+        self.assertIn("cookie=0x8", self.ctl("flow", "list", "tcp"))
+        self.ctl("flow", "delete", "--strict", "ip", code=REFUSED)
+        self.assertEqual(self.json("flow", "delete", "--strict", "priority=1,ip"), {"deleted_count": "1", "stats": {"packets": "0", "bytes": "0"}})
+        self.assertEqual(self.ctl("flow", "delete"), "2 flows deleted; they had counted 0 packets, 0 bytes\n")
+
+    def test_add_file_is_all_or_nothing_on_typing_errors(self):
+        err = self.ctl("flow", "add-file", "-", stdin="ip,actions=1\nip,actions=learn(x)\n", code=USAGE)
+        self.assertEqual(err, "standard input:2:12: action learn is not supported by this switch\n")
+        self.assertEqual(self.ctl("flow", "list"), "")
+        err = self.ctl("flow", "add-file", "-", stdin="ip,actions=1\n\ntable=5,actions=1\n", code=REFUSED)
+        self.assertEqual(err, "standard input:3: flow.table_id: this version has table 0 only\n")
+        self.assertEqual(len(self.json("flow", "list")["flows"]), 1)
+        self.ctl("flow", "add-file", "/no/such/file", code=USAGE)
+
+    def test_lists_can_be_loaded(self):
+        flows = ["priority=%d,tcp,dl_vlan=%d,nw_src=10.%d.0.0/16,tp_dst=80,actions=mod_vlan_vid:%d,output:%d" % (i, i, i, i + 1, i + 1) for i in range(200)]
+        self.ctl("flow", "add-file", "-", stdin="\n".join(flows))
+        before = self.json("flow", "list")["flows"]
+        for form in "table", "wide":
+            listed = self.ctl("-o", form, "flow", "list")
+            self.ctl("flow", "delete")
+            self.assertEqual(self.ctl("flow", "add-file", "-", stdin=listed), "200 flows loaded\n")
+            after = self.json("flow", "list")["flows"]
+            self.assertEqual([f["spec"] for f in after], [f["spec"] for f in before])
+
+    def test_tables_and_masks(self):
+        self.ctl("flow", "add", "priority=5,ip,nw_dst=10.0.0.0/8,actions=1", "priority=9,in_port=1,actions=1", "priority=0,actions=1")
+        self.assertEqual(self.ctl("table", "list").split()[6:9], ["0", "3", "3"])
+        lines = [line.split() for line in self.ctl("mask", "list").splitlines()]
+        self.assertEqual([line[-1] for line in lines[1:3]], ["in_port", "dl_type,nw_dst/8"])
+        self.assertIn("(everything matches)", self.ctl("mask", "list"))
+        self.assertEqual([m["max_priority"] for m in self.json("mask", "list")["masks"]], [9, 5, 0])
+
+    def test_stats(self):
+        source = os.path.join(self.folder.name, "in.pcap")
+        pcap(source, [frame(1), frame(2), frame(1)])
+        self.ctl("flow", "add", "dl_dst=00:00:00:00:00:01,actions=output:2")
+        self.ctl("port", "add", "out", "--number", "2", "--null")
+        before = self.json("stats")["totals"]
+        self.ctl("port", "add", "in", "--number", "1", "--pcap-rx", source)
+        for _ in range(100):
+            stats = self.json("stats")
+            if int(stats["totals"]["received"]) - int(before["received"]) == 3:
+                break
+            time.sleep(0.1)
+        self.assertEqual(int(stats["totals"]["forwarded"]) - int(before["forwarded"]), 2)
+        self.assertEqual(int(stats["totals"]["drops"]["no_flow"]) - int(before["drops"]["no_flow"]), 1)
+        self.assertEqual([int(p["stats"]["transmit_packets"]) for p in stats["ports"]], [0, 2])
+        self.assertEqual(self.ctl("flow", "list"), "n_packets=2, n_bytes=120, priority=32768,dl_dst=00:00:00:00:00:01 actions=output:2\n")
+        self.assertIn("received   ", self.ctl("stats"))
+
+
+class Replay(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="sluicectl-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def replay(self, *args, code=OK):
+        got, out, err = run("replay", "--out-dir", self.path("out"), *args)
+        self.assertEqual(got, code, out + err)
+        return out if code == OK else err
+
+    def test_captures_one_after_another(self):
+        a, b, c = [frame(1, payload=bytes([0x88, 0xB5, n])) for n in range(50)], [frame(2), frame(9)] * 40, [frame(1), b"short"]
+        big = frame(1, payload=b"\x88\xb5" + bytes(65407 - 14))
+        for name, frames in ("a", a), ("b,odd [name]", b), ("c", c + [big]):
+            pcap(self.path(name), frames)
+        flows = self.write("flows", "cookie=0x1,priority=9,dl_dst=00:00:00:00:00:01,actions=output:3\ncookie=0x2,dl_dst=00:00:00:00:00:02,actions=all\n")
+        for burst in "1", "32":
+            out = self.replay("--flows", flows, "--in", "1=" + self.path("a"), "--in", "2=" + self.path("b,odd [name]"), "--in", "1=" + self.path("c"), "--rx-burst", burst)
+            self.assertIn("133 frames received, 92 forwarded, dropped: malformed 1, no_flow 40\n", out)
+            with open(self.path("out/flows.json")) as f:
+                report = json.load(f)
+            self.assertEqual(report["flows"], [
+                {"table": 0, "cookie": "0x1", "priority": 9, "flow": "priority=9,dl_dst=00:00:00:00:00:01 actions=output:3", "packets": 52, "bytes": sum(map(len, a + [c[0], big]))},
+                {"table": 0, "cookie": "0x2", "priority": 32768, "flow": "priority=32768,dl_dst=00:00:00:00:00:02 actions=ALL", "packets": 40, "bytes": 40 * 60}])
+            self.assertEqual((report["misses"], report["malformed"]), (40, 1))
+            self.assertEqual({reason: n for reason, n in report["drops"].items() if n}, {"malformed": 1, "no_flow": 40})
+            self.assertEqual(sorted(report), ["drops", "flows", "malformed", "misses"])
+            all_out = [f for f in b if f[5] == 2]
+            self.assertEqual(sorted(os.listdir(self.path("out"))), ["flows.json"] + ["port-%d.pcap" % n for n in range(1, 5)])
+            for port, frames in (1, all_out), (2, []), (3, a + all_out + [c[0], big]), (4, all_out):
+                sent = read_pcap(self.path("out/port-%d.pcap" % port))
+                self.assertEqual(list(map(len, sent)), list(map(len, frames)), port)
+                self.assertTrue(sent == frames, port)
+
+    def test_a_port_may_send_before_and_after_it_is_added_again(self):
+        pcap(self.path("one"), [frame(1)] * 3)
+        pcap(self.path("two"), [frame(2)] * 5)
+        flows = self.write("flows", "actions=in_port")
+        self.replay("--flows", flows, "--ports", "1", "--in", "1=" + self.path("one"), "--in", "1=" + self.path("two"))
+        self.assertEqual(read_pcap(self.path("out/port-1.pcap")), [frame(1)] * 3 + [frame(2)] * 5)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["flows.json", "port-1.pcap"])
+
+    def test_refusals(self):
+        pcap(self.path("a"), [frame(1)])
+        flows, source = self.write("flows", "actions=1\n"), "1=" + self.path("a")
+        self.assertIn("flows:1:9: unknown action", self.replay("--flows", self.write("bad-flows", "actions=foo\n"), "--in", source, code=USAGE))
+        self.assertIn("table 0 only", self.replay("--flows", self.write("bad-table", "table=1,actions=1\n"), "--in", source, code=REFUSED))
+        self.assertIn("unknown file format", self.replay("--flows", flows, "--in", "1=" + flows * 1, code=USAGE))
+        self.replay("--flows", flows, "--in", "nonsense", code=USAGE)
+        self.replay("--flows", flows, code=USAGE)
+        self.assertIn("No such file", self.replay("--flows", self.path("none"), "--in", source, code=USAGE))
+
+    def test_interrupted_it_leaves_nothing(self):
+        pcap(self.path("a"), [frame(1)])
+        flows = self.write("flows", "actions=1\n")
+        temporary = self.path("tmp")
+        os.mkdir(temporary)
+        process = subprocess.Popen([SLUICECTL, "replay", "--out-dir", self.path("out"), "--flows", flows, "--in", "1=" + self.path("a")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "TMPDIR": temporary})
+        children = "/proc/%d/task/%d/children" % (process.pid, process.pid)
+        child = ""
+        while not child and process.poll() is None:
+            with open(children) as f:
+                child = f.read().strip()
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=60)[0]
+        self.assertEqual((process.returncode, out), (REFUSED, "sluicectl: replay: interrupted\n"))
+        self.assertFalse(os.path.exists("/proc/" + child), "sluiced still runs")
+        self.assertEqual(os.listdir(temporary), [])
+
+
+unittest.main(argv=sys.argv[:1])
