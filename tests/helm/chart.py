@@ -56,13 +56,18 @@ def template(values=None, sets=(), check=True, release="sluice", namespace="net"
     return run(HELM, "template", release, CHART, "--namespace", namespace, *arguments(values, sets), check=check)
 
 
-def objects(rendered, check=False):
-    """Rendered YAML as a list of objects, checked against the Kubernetes schemas if asked to."""
-    return json.loads(run("node", os.path.join(HERE, "objects.mjs"), MODULES, *(["--check"] if check else []), stdin=rendered).stdout)
+def validate(*rendered):
+    """For each rendered YAML its objects, and what the Kubernetes schemas have against them."""
+    done = run("node", os.path.join(HERE, "objects.mjs"), MODULES, stdin=json.dumps(rendered))
+    return [(result["objects"], result["problems"]) for result in json.loads(done.stdout)]
 
 
-def render(values=None, sets=(), check=False):
-    return objects(template(values, sets).stdout, check)
+def render(*renderings):
+    """Valid objects for each (values, sets)."""
+    results = validate(*(template(values, sets).stdout for values, sets in renderings))
+    for (values, sets), (_, problems) in zip(renderings, results):
+        assert not problems, "%s %s:\n%s" % (values, sets, "\n".join(problems))
+    return [objects for objects, _ in results]
 
 
 def one(found, kind):

@@ -17,8 +17,9 @@ def main():
     chart.need_tools()
     if not os.path.exists(chart.SLUICED):
         chart.skip("no %s: build it first" % chart.SLUICED)
-    for values in (None, *chart.VALUES):
-        config = chart.config_of(chart.render(values))
+    renderings = [(values, []) for values in (None, *chart.VALUES)]
+    for (values, _), objects in zip(renderings, chart.render(*renderings)):
+        config = chart.config_of(objects)
         done = check(config)
         assert done.returncode == 0, "%s:\n%s\n%s" % (values, config, done.stderr)
         print("%s: accepted" % (values or "defaults"))

@@ -1,8 +1,9 @@
-// Reads rendered YAML, writes its objects as JSON, and checks them (with
-// --check) against the Kubernetes schemas, without a cluster:
+// Turns rendered YAML into objects and checks them against the Kubernetes
+// schemas, without a cluster:
 //
-//   node objects.mjs MODULES [--check] < rendered.yaml > objects.json
+//   node objects.mjs MODULES < texts.json > results.json
 //
+// A JSON list of YAML texts comes in, a list of {objects, problems} goes out.
 // Two validators, since neither sees all: kubernetes-models knows what is
 // required and what a quantity looks like, but lets unknown fields pass; the
 // types of @kubernetes/client-node know every field, but not which must be there.
@@ -10,7 +11,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-const [modules, check] = process.argv.slice(2);
+const [modules] = process.argv.slice(2);
 const require = createRequire(modules + '/');
 const yaml = require('js-yaml');
 const client = await import(pathToFileURL(require.resolve('@kubernetes/client-node')));
@@ -76,10 +77,8 @@ function problemsOf(object) {
   return problems;
 }
 
-const objects = yaml.loadAll(readFileSync(0, 'utf8')).filter((o) => o);
-if (check === '--check') {
-  const problems = objects.flatMap(problemsOf);
-  problems.forEach((p) => console.error(p));
-  if (problems.length) process.exitCode = 1;
-}
-process.stdout.write(JSON.stringify(objects));
+const results = JSON.parse(readFileSync(0, 'utf8')).map((text) => {
+  const objects = yaml.loadAll(text).filter((o) => o);
+  return { objects, problems: objects.flatMap(problemsOf) };
+});
+process.stdout.write(JSON.stringify(results));

@@ -9,14 +9,11 @@ CAPABILITIES = ["NET_ADMIN", "NET_RAW", "IPC_LOCK"]
 def check_validators():
     """A validator that lets everything pass would pass every test."""
     rendered = chart.template("embedded").stdout
-    for wrong in (("terminationGracePeriodSeconds:", "terminationGracePeriod:"), ("containerPort: 9090", "containerPort: many"),
-                  ("imagePullPolicy: IfNotPresent", "imagePullPolicy: 7"), ("sizeLimit: 16Mi", "sizeLimit: sixteen"), ("kind: Service\n", "kind: Servce\n")):
-        assert wrong[0] in rendered, wrong
-        try:
-            chart.objects(rendered.replace(*wrong), check=True)
-        except RuntimeError:
-            continue
-        raise AssertionError("the validators do not see " + wrong[1])
+    wrong = (("terminationGracePeriodSeconds:", "terminationGracePeriod:"), ("containerPort: 9090", "containerPort: many"),
+             ("imagePullPolicy: IfNotPresent", "imagePullPolicy: 7"), ("sizeLimit: 16Mi", "sizeLimit: sixteen"), ("kind: Service\n", "kind: Servce\n"))
+    assert all(right in rendered for right, _ in wrong)
+    for (_, text), (_, problems) in zip(wrong, chart.validate(*(rendered.replace(*pair) for pair in wrong))):
+        assert problems, "the validators do not see " + text
 
 
 def check_security(found, root, capabilities):
@@ -48,38 +45,37 @@ def check_huge_pages(found, resource, amount, medium):
     assert "huge_pages: demand" in chart.config_of(found)
 
 
-def check_checksum():
-    """A change of the configuration restarts the pods, a change of a label's value does not."""
-    def checksum(*sets):
-        return chart.one(chart.render("embedded", sets), "DaemonSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
-    before = checksum()
-    assert checksum("config.workers.rx_burst=16") != before and checksum("api.tcp.port=9999") != before
-    assert checksum("prometheusRule.enabled=true") == before
+def checksum(found):
+    return chart.one(found, "DaemonSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
 
 
 def main():
     chart.need_tools()
     check_validators()
-    found = {values: chart.render(values, check=True) for values in (None, *chart.VALUES)}
+    renderings = [(values, []) for values in (None, *chart.VALUES)]
+    changes = ["config.workers.rx_burst=16", "api.tcp.port=9999", "prometheusRule.enabled=true", "api.tcp.enabled=false", "hostNetwork=true"]
+    *rendered, burst, port, rule, no_tcp, host_network = chart.render(*renderings, *(("embedded", [change]) for change in changes))
+    found = dict(zip((values for values, _ in renderings), rendered))
     kinds = {values: sorted(o["kind"] for o in objects) for values, objects in found.items()}
     core = ["ConfigMap", "DaemonSet", "NetworkPolicy", "Service", "ServiceAccount"]
     assert kinds[None] == kinds["embedded"] == core, kinds
     assert kinds["production"] == sorted(core + ["PodMonitor", "PrometheusRule"]), kinds
     assert kinds["everything"] == sorted(core + ["ConfigMap", "PodMonitor", "PrometheusRule"]), kinds
+    # A change of the configuration restarts the pods; no other does.
+    assert checksum(found["embedded"]) not in (checksum(burst), checksum(port)) and checksum(found["embedded"]) == checksum(rule)
 
     check_security(found["embedded"], False, CAPABILITIES)
     check_security(found["production"], True, CAPABILITIES)
     check_security(found["everything"], True, CAPABILITIES + ["BPF", "PERFMON"])
     check_probes(found["embedded"], {"grpc": {"port": 9090}})
     check_probes(found["everything"], {"exec": {"command": ["sluicectl", "info"]}})
-    check_probes(chart.render("embedded", ["api.tcp.enabled=false"], check=True), {"exec": {"command": ["sluicectl", "info"]}})
+    check_probes(no_tcp, {"exec": {"command": ["sluicectl", "info"]}})
     assert "hugepages" not in json.dumps(found["embedded"]) and "huge_pages: never" in chart.config_of(found["embedded"])
     check_huge_pages(found["production"], "hugepages-2Mi", "2048Mi", "HugePages-2Mi")
     check_huge_pages(found["everything"], "hugepages-1Gi", "2048Mi", "HugePages-1Gi")
     assert chart.container_of(found["production"])["resources"]["limits"]["cpu"] == "3"
     assert "/dev/net/tun" in json.dumps(found["embedded"]) and "/dev/net/tun" not in json.dumps(found["production"])
-    assert chart.one(chart.render(sets=["hostNetwork=true"], check=True), "DaemonSet")["spec"]["template"]["spec"]["hostNetwork"] is True
-    check_checksum()
+    assert chart.one(host_network, "DaemonSet")["spec"]["template"]["spec"]["hostNetwork"] is True
     dashboard = next(o for o in found["everything"] if "sluice.json" in o.get("data", {}))
     assert json.loads(dashboard["data"]["sluice.json"])["uid"] == "sluice"
 

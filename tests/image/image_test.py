@@ -169,7 +169,7 @@ def forward(pod, namespace, a, b):
 
 def scenario(title, sets, bits, build_only=False):
     print("=== " + title)
-    objects = chart.render("embedded", sets)
+    objects = chart.render(("embedded", sets))[0]
     with tempfile.TemporaryDirectory() as folder, lab.Namespace("sw") as namespace, lab.Namespace("a") as a, lab.Namespace("b") as b:
         os.chmod(folder, 0o755)
         pod = Pod(namespace, objects, folder)

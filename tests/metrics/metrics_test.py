@@ -78,7 +78,7 @@ def main():
     for program in (chart.SLUICED, chart.SLUICECTL):
         if not os.path.exists(program):
             chart.skip("no %s: build it first" % program)
-    rules = chart.one(chart.render("production", SETS), "PrometheusRule")["spec"]
+    rules = chart.one(chart.render(("production", SETS))[0], "PrometheusRule")["spec"]
     with open(os.path.join(chart.CHART, "dashboards", "sluice.json")) as f:
         dashboard = json.load(f)
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "alerts_test.ya
 def main():
     chart.need_tools()
     chart.need("promtool")
-    rules = chart.one(chart.render("production"), "PrometheusRule")["spec"]
+    rules = chart.one(chart.render(("production", []))[0], "PrometheusRule")["spec"]
     with open(TESTS) as f:
         tested = f.read()
     for rule in rules["groups"][0]["rules"]:

@@ -52,7 +52,7 @@ def main():
     built = bundle()
     with open(os.path.join(chart.CHART, "dashboards", "sluice.json")) as f:
         dashboard = json.load(f)
-    rules = chart.one(chart.render("production"), "PrometheusRule")["spec"]
+    rules = chart.one(chart.render(("production", []))[0], "PrometheusRule")["spec"]
     with tempfile.TemporaryDirectory() as folder:
         sluice = switch.Switch(folder)
         prometheus = switch.Prometheus(folder, sluice.port, rules)
