@@ -257,7 +257,7 @@ def ipv4_fragments():
     yield "frag-last-zeros", ipv4(UDP, b"\0" * 16, frag=0x0003)
     yield "frag-first-short", ipv4(UDP, datagram[:4], frag=0x2000)
     yield "frag-tcp-first", ipv4(TCP, tcp(40000, 80, b"\x33" * 20), frag=0x2000)
-    yield "frag-tcp-last", ipv4(TCP, b"\x33" * 16, frag=0x0005)
+    yield "frag-tcp-last", ipv4(TCP, b"\x33" * 40, frag=0x0005)
     yield "frag-icmp-last", ipv4(ICMP, b"\0" * 8, frag=0x0001)
     yield "frag-dont", ipv4(UDP, datagram, frag=0x4000)
     yield "frag-vlan-last", ipv4(UDP, b"\x22" * 8, frag=0x0005, tags=[(0x8100, 5)])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays flow files on captures through Sluice and through Open vSwitch, and fails on every difference that is not listed.
 
-    run.py --sluicectl PATH [--shared DIR] [--rx-burst N] [--record] [--only NAME]
+    run.py --sluicectl PATH [--shared DIR] [--rx-burst N] [--record] [--explain] [--only NAME]
 
 Compared per flow file and capture: the frames that left each port, byte for byte and in order, and every flow's packets and
 bytes. The flow files are flows/*.flows, in which each flow has a cookie of its own. The captures are:
@@ -12,8 +12,9 @@ shared     the captures of DIR/data/captures, merged in the order of their names
 Open vSwitch is run by DIR/oracle/ovs_oracle.py. Without it the generated capture is compared with what Open vSwitch did when
 it was last run (recorded/*.json, renewed by --record; with Open vSwitch at hand the record is checked too).
 
-differences.json lists where Sluice means to differ: frames that an entry selects are taken out of its flow files' run and
-played in a run of their own, which must differ. So a difference that is not listed fails, and so does one that is gone.
+differences.json lists where Sluice means to differ, and why: frames that an entry selects are left out of its flow files' runs,
+and played by themselves with the flow file that is to show the difference, where both must differ. So a difference that is
+not listed fails, and so does one that is gone.
 """
 import argparse
 import collections
@@ -157,19 +158,25 @@ def shared_frames(folder):
 
 
 def selects(difference, name, frame):
-    """True if an entry of differences.json means this frame: by its name, and by its bytes where the entry has "bytes"."""
+    """True if an entry of differences.json means this frame.
+
+    "frames" are patterns for its name. "bytes", where the entry has them, say which hexadecimal digits must stand at which
+    offset: a "." stands for any digit, and with a "!" before them they must not stand there.
+    """
     if not any(fnmatch.fnmatchcase(name, pattern) for pattern in difference["frames"]):
         return False
     for at, wanted in difference.get("bytes", {}).items():
-        found = frame[int(at) :].hex()[: len(wanted)]
-        if len(found) < len(wanted) or any(w not in (".", f) for w, f in zip(wanted, found)):
+        digits = wanted.lstrip("!")
+        found = frame[int(at) :].hex()[: len(digits)]
+        equal = len(found) == len(digits) and all(w in (".", f) for w, f in zip(digits, found))
+        if equal == wanted.startswith("!"):
             return False
     return True
 
 
 def plan(captures, differences, only):
     """The runs: per capture and flow file, all frames but the listed ones, and each entry's frames by themselves."""
-    runs, used = [], set()
+    runs, shown = [], set()
     for file in sorted(os.listdir(os.path.join(HERE, "flows"))):
         stem, path = file[: -len(".flows")], os.path.join(HERE, "flows", file)
         if only and only not in stem:
@@ -181,12 +188,11 @@ def plan(captures, differences, only):
                     continue
                 mine = [f for f in rest if selects(difference, *f)]
                 rest = [f for f in rest if not selects(difference, *f)]
-                if mine:
-                    used.add((i, stem))
+                if mine and stem == difference["shown_by"]:
+                    shown.add(i)
                     runs.append(Run("%s on %s, difference %r" % (stem, capture, difference["id"]), path, mine, inputs, difference))
             runs.append(Run("%s on %s" % (stem, capture), path, rest, inputs, None))
-    unused = [] if only else [(d["id"], stem) for i, d in enumerate(differences) for stem in d["flows"] if (i, stem) not in used]
-    return runs, unused
+    return runs, [] if only else [d["id"] for i, d in enumerate(differences) if i not in shown]
 
 
 def compare(ours, theirs):
@@ -237,6 +243,7 @@ def main():
     ap.add_argument("--shared", default=os.environ.get("SLUICE_SHARED", os.path.join(HERE, "..", "..", "..", "shared")))
     ap.add_argument("--rx-burst", type=int, default=0, help="frames taken from a port at a time; default: the switch's own")
     ap.add_argument("--record", action="store_true", help="renew recorded/ and end")
+    ap.add_argument("--explain", action="store_true", help="find the first few frames that make a difference by themselves")
     ap.add_argument("--only", help="flow files whose name contains this")
     args = ap.parse_args()
 
@@ -249,7 +256,7 @@ def main():
         captures["shared"] = (shared_frames(os.path.join(args.shared, "data", "captures")), [1])
     elif args.record:
         raise SystemExit("--record needs root, Open vSwitch and %s" % ovs.script)
-    runs, unused = plan(captures, differences, args.only)
+    runs, not_shown = plan(captures, differences, args.only)
     sluice = Sluice(args.sluicectl, args.rx_burst)
     failed = 0
     with tempfile.TemporaryDirectory(prefix="sluice-oracle-") as folder:
@@ -268,12 +275,12 @@ def main():
             print("%s: %s, %d frames" % ("ok" if good else "FAILED", run.name, len(run.frames) * len(run.inputs)))
             if not good:
                 failed += 1
-                if live and run.difference is None and lines:
+                if args.explain and live and run.difference is None and lines:
                     lines += culprits(run, sluice, ovs, folder)
                 print("\n".join("    " + line for line in lines), flush=True)
-    for identity, stem in unused if live else ():
+    for identity in not_shown if live else ():
         failed += 1
-        print("FAILED: difference %r selects no frame for %s" % (identity, stem))
+        print("FAILED: difference %r selects no frame" % identity)
     print("%d runs against %s, %d failed" % (len(runs), "Open vSwitch" if live else "what Open vSwitch did when it was recorded", failed))
     return 1 if failed else 0
 
