@@ -124,7 +124,7 @@ ExitCode Run(const Options& options) {
   const absl::StatusOr<ServerConfig> config = ConfigFor(options);
   if (!config.ok()) return Fail(ExitCode::kConfig, config.status());
   if (options.check_config) {
-    std::printf("%s: right\n", options.config_file.c_str());
+    std::printf("%s: ok\n", options.config_file.c_str());
     return ExitCode::kOk;
   }
   StartLogging(config->log_level, config->log_format);

@@ -165,82 +165,122 @@ std::vector<Bytes> ReadCapture(const std::string& path) {
   return frames;
 }
 
-TEST_F(PortServiceTest, PacketsOfACaptureAreForwardedAndCounted) {
-  const std::string in = test_server_.folder() + "/in.pcap";
-  const std::string out = test_server_.folder() + "/out.pcap";
-  const Bytes dns = PacketBuilder().Ipv4().Udp({.dst = 53}).Payload("query").PadTo(60).Build();
-  const Bytes other = PacketBuilder().Ipv4().Udp({.dst = 54}).Payload("other").PadTo(90).Build();
-  const Bytes arp = PacketBuilder().Arp().PadTo(60).Build();
-  std::vector<Bytes> frames;
-  for (int i = 0; i < 100; ++i) frames.insert(frames.end(), {dns, other, arp});
-  WriteCapture(in, frames);
+// A capture of three kinds of frames, a hundred of each, from port 1; a pcap port 2 as sink.
+class CaptureTest : public PortServiceTest {
+ protected:
+  static constexpr uint64_t kEach = 100;
 
-  v1::GetSwitchResponse before;
-  ASSERT_TRUE(Call(*switch_, &v1::SwitchService::Stub::GetSwitch, {}, &before).ok());
+  CaptureTest() {
+    std::vector<Bytes> frames;
+    for (uint64_t i = 0; i < kEach; ++i) frames.insert(frames.end(), {dns_, other_, arp_});
+    WriteCapture(in_, frames);
+    before_ = Totals();
+    v1::PortSpec sink = Ring("out", 2);
+    sink.mutable_pcap()->set_tx_file(out_);
+    MustCreatePort(sink);
+    v1::PortSpec source = Ring("in", 1);
+    source.mutable_pcap()->set_rx_file(in_);
+    source.set_no_receive(true);
+    MustCreatePort(source);
+  }
+
+  v1::PacketTotals Totals() {
+    v1::GetSwitchResponse response;
+    EXPECT_TRUE(Call(*switch_, &v1::SwitchService::Stub::GetSwitch, {}, &response).ok());
+    return response.totals();
+  }
+
+  // Lets port 1 receive, and waits until all frames have gone their way.
+  v1::PacketTotals Play() {
+    v1::UpdatePortRequest go;
+    go.mutable_key()->set_number(1);
+    go.set_receive(true);
+    v1::UpdatePortResponse going;
+    EXPECT_TRUE(Call(*ports_, &Ports::UpdatePort, go, &going).ok());
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    v1::PacketTotals after;
+    do {
+      absl::SleepFor(absl::Milliseconds(5));
+      after = Totals();
+    } while (after.received() < before_.received() + 3 * kEach && absl::Now() < deadline);
+    return after;
+  }
+
+  v1::FlowStats StatsOf(const v1::Flow& flow) {
+    v1::GetFlowRequest request;
+    *request.mutable_key() = KeyOf(flow.id());
+    v1::GetFlowResponse response;
+    EXPECT_TRUE(Call(*flows_, &v1::FlowService::Stub::GetFlow, request, &response).ok());
+    return response.flow().stats();
+  }
+
+  const std::string in_ = test_server_.folder() + "/in.pcap";
+  const std::string out_ = test_server_.folder() + "/out.pcap";
+  const Bytes dns_ = PacketBuilder().Ipv4().Udp({.dst = 53}).Payload("query").PadTo(60).Build();
+  const Bytes other_ = PacketBuilder().Ipv4().Udp({.dst = 54}).Payload("other").PadTo(90).Build();
+  const Bytes arp_ = PacketBuilder().Arp().PadTo(60).Build();
+  v1::PacketTotals before_;
+};
+
+TEST_F(CaptureTest, PacketsAreForwardedAndCounted) {
   const v1::Flow to_2 = MustCreate(UdpFlow(100, 53));
   v1::FlowSpec drop;
-  drop.set_priority(1);
   *drop.mutable_match() = MatchBuilder().EthType(kIpv4).match();
-  const v1::Flow dropping = MustCreate(drop);
+  MustCreate(drop);
+  const v1::PacketTotals after = Play();
+  EXPECT_EQ(after.received() - before_.received(), 3 * kEach);
+  EXPECT_EQ(after.forwarded() - before_.forwarded(), kEach);
+  for (const char* reason : {"action_drop", "no_flow"}) {
+    EXPECT_EQ(after.drops().at(reason) - before_.drops().at(reason), kEach) << reason;
+  }
+  EXPECT_EQ(StatsOf(to_2).packets(), kEach);
+  EXPECT_EQ(StatsOf(to_2).bytes(), kEach * 60);
+  EXPECT_GE(StatsOf(to_2).last_used_time().seconds(), to_2.create_time().seconds());
+  EXPECT_EQ(Get(1).stats().receive_packets(), 3 * kEach);
+  EXPECT_EQ(Get(2).stats().transmit_packets(), kEach);
+  EXPECT_EQ(Get(2).stats().transmit_bytes(), kEach * 60);
 
-  v1::PortSpec sink = Ring("out", 2);
-  sink.mutable_pcap()->set_tx_file(out);
-  MustCreatePort(sink);
-  v1::PortSpec source = Ring("in", 1);
-  source.mutable_pcap()->set_rx_file(in);
-  source.set_no_receive(true);
-  MustCreatePort(source);
-  v1::UpdatePortRequest go;
-  go.mutable_key()->set_number(1);
-  go.set_receive(true);
-  v1::UpdatePortResponse going;
-  ASSERT_TRUE(Call(*ports_, &Ports::UpdatePort, go, &going).ok());
-
-  v1::GetSwitchResponse after;
-  const absl::Time deadline = absl::Now() + absl::Seconds(20);
-  do {
-    ASSERT_LT(absl::Now(), deadline) << after.DebugString();
-    absl::SleepFor(absl::Milliseconds(5));
-    ASSERT_TRUE(Call(*switch_, &v1::SwitchService::Stub::GetSwitch, {}, &after).ok());
-  } while (after.totals().received() < before.totals().received() + 300);
-  EXPECT_EQ(after.totals().received() - before.totals().received(), 300u);
-  EXPECT_EQ(after.totals().forwarded() - before.totals().forwarded(), 100u);
-  const auto drops = [&](const char* reason) {
-    return after.totals().drops().at(reason) - before.totals().drops().at(reason);
-  };
-  EXPECT_EQ(drops("action_drop"), 100u);
-  EXPECT_EQ(drops("no_flow"), 100u);
-
-  v1::GetFlowRequest get;
-  v1::GetFlowResponse flow;
-  *get.mutable_key() = KeyOf(to_2.id());
-  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::GetFlow, get, &flow).ok());
-  EXPECT_EQ(flow.flow().stats().packets(), 100u);
-  EXPECT_EQ(flow.flow().stats().bytes(), 6000u);
-  EXPECT_TRUE(flow.flow().stats().has_last_used_time());
-  EXPECT_GE(flow.flow().stats().last_used_time().seconds(), flow.flow().create_time().seconds());
-
-  // A delete's answer holds the final counters.
-  v1::DeleteFlowRequest remove;
-  *remove.mutable_key() = KeyOf(dropping.id());
-  v1::DeleteFlowResponse removed;
-  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::DeleteFlow, remove, &removed).ok());
-  EXPECT_EQ(removed.flow().stats().packets(), 100u);
-  EXPECT_EQ(removed.flow().stats().bytes(), 9000u);
-  v1::DeleteMatchingFlowsResponse sum;
-  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::DeleteMatchingFlows, {}, &sum).ok());
-  EXPECT_EQ(sum.deleted_count(), 1u);
-  EXPECT_EQ(sum.stats().packets(), 100u);
-
-  EXPECT_EQ(Get(1).stats().receive_packets(), 300u);
-  EXPECT_EQ(Get(2).stats().transmit_packets(), 100u);
-  EXPECT_EQ(Get(2).stats().transmit_bytes(), 6000u);
   v1::DeletePortRequest close;
   close.mutable_key()->set_number(2);
   v1::DeletePortResponse closed;
   ASSERT_TRUE(Call(*ports_, &Ports::DeletePort, close, &closed).ok());
-  EXPECT_EQ(closed.port().stats().transmit_packets(), 100u);
-  EXPECT_EQ(ReadCapture(out), std::vector<Bytes>(100, dns));
+  EXPECT_EQ(closed.port().stats().transmit_packets(), kEach);
+  EXPECT_EQ(ReadCapture(out_), std::vector<Bytes>(kEach, dns_));
+}
+
+TEST_F(CaptureTest, ADeletesAnswerHoldsTheFinalCounters) {
+  const v1::Flow dns = MustCreate(UdpFlow(100, 53));
+  const v1::Flow other = MustCreate(UdpFlow(100, 54));
+  const v1::Flow unused = MustCreate(UdpFlow(100, 55));
+  Play();
+  EXPECT_FALSE(StatsOf(unused).has_last_used_time());
+  v1::BatchWriteRequest batch;
+  *batch.add_items()->mutable_delete_()->mutable_key() = KeyOf(other.id());
+  v1::BatchWriteResponse written;
+  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::BatchWrite, batch, &written).ok());
+  EXPECT_EQ(written.results(0).stats().packets(), kEach);
+  EXPECT_EQ(written.results(0).stats().bytes(), kEach * 90);
+  v1::DeleteFlowRequest remove;
+  *remove.mutable_key() = KeyOf(dns.id());
+  v1::DeleteFlowResponse removed;
+  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::DeleteFlow, remove, &removed).ok());
+  EXPECT_EQ(removed.flow().stats().packets(), kEach);
+  EXPECT_EQ(removed.flow().stats().bytes(), kEach * 60);
+}
+
+TEST_F(CaptureTest, DeletingByFilterAddsUpTheCounters) {
+  MustCreate(UdpFlow(100, 53));
+  MustCreate(UdpFlow(100, 54));
+  MustCreate(UdpFlow(50, 55));
+  Play();
+  v1::DeleteMatchingFlowsRequest request;
+  request.mutable_filter()->set_priority(100);
+  request.mutable_filter()->set_out_port(2);
+  v1::DeleteMatchingFlowsResponse sum;
+  ASSERT_TRUE(Call(*flows_, &v1::FlowService::Stub::DeleteMatchingFlows, request, &sum).ok());
+  EXPECT_EQ(sum.deleted_count(), 2u);
+  EXPECT_EQ(sum.stats().packets(), 2 * kEach);
+  EXPECT_EQ(sum.stats().bytes(), kEach * 150);
 }
 
 }  // namespace

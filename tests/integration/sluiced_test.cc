@@ -98,7 +98,7 @@ TEST_F(SluicedTest, ABadConfigurationIsExitCode3) {
 
 TEST_F(SluicedTest, ARightConfigurationIsCheckedWithoutStarting) {
   const std::string config = Config("ports: [{name: p1, tap: {}}]\nmemory: {huge_pages: demand}\n");
-  Ends(0, {"--check-config", "--config", config}, config + ": right");
+  Ends(0, {"--check-config", "--config", config}, config + ": ok");
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/api.sock"));
 }
 

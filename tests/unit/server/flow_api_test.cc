@@ -340,34 +340,6 @@ TEST_F(FlowApiTest, LimitsOfABatch) {
   EXPECT_THAT(response.results(0).error().message(), HasSubstr("items[0]: an empty item: one of create"));
 }
 
-// However much is wrong, errors fit into gRPC's metadata and replies below 4 MiB.
-TEST(BatchReplyTest, RepliesStayShort) {
-  Reclaimer reclaimer(1);
-  FlowTable flows(1, {}, reclaimer);
-  FlowApi api(flows, ApiLimits{.batch_items = 50'000});
-  v1::BatchWriteRequest batch;
-  for (int i = 0; i < 50'000; ++i) {
-    v1::FlowSpec& flow = *batch.add_items()->mutable_create()->mutable_flow();
-    for (int j = 0; j < 8; ++j) flow.mutable_match()->add_fields()->set_field(static_cast<v1::Field>(1000 + j));
-  }
-  v1::BatchWriteResponse response;
-  absl::Status status;
-  api.BatchWrite(batch, &response, [&status](const absl::Status& s) { status = s; });
-  EXPECT_TRUE(status.ok());
-  EXPECT_LT(response.ByteSizeLong(), size_t{4} << 20);
-  EXPECT_EQ(response.results_size(), 50'000);
-  EXPECT_EQ(response.failed_count(), 50'000u);
-  EXPECT_EQ(response.results(0).error().details_size(), 1);
-  EXPECT_EQ(response.results(49'999).error().code(), 3);
-
-  batch.set_mode(v1::BATCH_MODE_ALL_OR_NOTHING);
-  api.BatchWrite(batch, &response, [&status](const absl::Status& s) { status = s; });
-  const WireStatus wire = ToWireStatus(status);
-  EXPECT_GT(wire.details.size(), 1000u) << "as many items as fit are listed";
-  EXPECT_LE(wire.details.size(), kMaxDetailBytes);
-  EXPECT_THAT(wire.message, HasSubstr("50000 of 50000 items failed: 0, 1, 2"));
-}
-
 class SmallTableTest : public FlowApiTest {
  protected:
   SmallTableTest() : FlowApiTest(FlowTableLimits{.max_flows = 2, .max_masks_per_table = 1}) {}
