@@ -40,7 +40,7 @@ enum class ParseResult : uint8_t {
   kMalformed,  // an IP or ARP header contradicts its own length; the key holds what came before it
   kTooShort,   // no whole Ethernet header: key and layout are not filled
   kNeedMore,   // a header crosses `length` while `total` has more: make more contiguous and parse again;
-               // key and layout are of no use
+               // key and layout hold what came before it, or are not filled if that is the Ethernet header
 };
 
 // Fills key (all of it) and layout.

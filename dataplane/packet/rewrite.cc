@@ -223,9 +223,10 @@ void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint1
   const absl::uint128 before = LoadBigSized(bytes, place.size);
   const absl::uint128 after = (before & ~bits) | ((value << place.shift) & bits);
   if (before == after) return;
-  uint8_t old_bytes[16];
-  std::memcpy(old_bytes, bytes, place.size);
   StoreBigSized(bytes, place.size, after);
+  if (place.cover == Cover::kNone) return;
+  uint8_t old_bytes[16];
+  StoreBigSized(old_bytes, place.size, before);
   RenewCovering(frame, layout, place, old_bytes, bytes);
 }
 
@@ -257,10 +258,10 @@ void PopVlan(Frame& frame, HeaderLayout& layout) {
   --layout.vlan_tags;
   if (layout.l3 != 0) layout.l3 -= kVlanTagSize;
   if (layout.l4 != 0) layout.l4 -= kVlanTagSize;
-  if (!IsVlanTpid(layout.eth_type)) return;
-  PacketKey key;
-  HeaderLayout found;
-  if (Parse(frame, 0, key, found) != ParseResult::kNeedMore) layout = found;
+  if (IsVlanTpid(layout.eth_type)) {
+    PacketKey key;
+    Parse(frame, 0, key, layout);
+  }
 }
 
 bool DecrementTtl(Frame& frame, const HeaderLayout& layout) {

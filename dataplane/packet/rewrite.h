@@ -36,7 +36,8 @@ void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint1
 bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid);
 
 // Removes the outer tag. Does nothing to an untagged frame. Where that brings a
-// third tag within reach, the layout is found anew and may hold more than before.
+// third tag within reach, the layout is found anew and may hold more than before
+// (headers that cross `length` excepted).
 void PopVlan(Frame& frame, HeaderLayout& layout);
 
 // False, and the frame is as it was, if there is no IP header or its TTL is 0 or 1.

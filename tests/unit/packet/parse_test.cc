@@ -264,6 +264,7 @@ TEST(Parse, TruncatedTransportIsAbsentButNotMalformed) {
       const Parsed v6 = ParseFrame(PacketBuilder().Ipv6({.next_header = s.proto}).Payload(header).PadTo(100));
       EXPECT_EQ(v6.result, kOk);
       EXPECT_EQ(v6.key.present, whole && s.ipv6 ? kAll : kIp);
+      EXPECT_EQ(v6.layout.l4 != 0, s.ipv6 && size >= (s.proto == 58 ? 4 : s.size));
     }
   }
 }

@@ -399,6 +399,12 @@ TEST(Rewrite, AWrongChecksumStaysWrong) {
   EXPECT_EQ(ChecksumErrors(Subject(sctp).Set(Field::kSctpDst, 9).bytes()), "SCTP CRC");
 }
 
+TEST(Rewrite, AValueThatIsThereChangesNothingAtAll) {
+  // Of a checksum's two zeros, renewing would turn this one into the other.
+  const Bytes frame = PacketBuilder().Ipv4({.checksum = 0xffff}).Tcp({.dst = 80, .checksum = 0xffff}).Build();
+  EXPECT_EQ(Subject(frame).Set(Field::kTcpDst, 80).Set(Field::kIpTtl, 64).bytes(), frame);
+}
+
 TEST(Rewrite, AddressesCountWhereOnlyTheChecksumIsThere) {
   // TCP whose data offset is bad, and four bytes of ICMPv6: no fields, yet a checksum.
   const auto tcp = [](const char* dst, uint16_t port) {
@@ -502,10 +508,12 @@ TEST(PopVlan, BringsAThirdTagWithinReach) {
   // Four tags, and one pushed.
   Subject four(frame(4, 4, "192.0.2.2"));
   EXPECT_EQ(four.Push().Pop().Pop().Pop().Set(Field::kIpv4Dst, 0xc6336407).bytes(), frame(2, 2, "198.51.100.7"));
-  // The IP header lies in another segment: the tags are popped all the same.
+  // The IP header lies in another segment: tags are tags all the same.
   Subject segments(frame(3, 3, "192.0.2.2"), 0, 30);
-  EXPECT_EQ(segments.Pop().bytes(), frame(2, 2, "192.0.2.2"));
+  segments.Pop();
+  EXPECT_EQ(segments.layout().vlan_tags, 2);
   EXPECT_EQ(segments.Set(Field::kIpv4Dst, 1).bytes(), frame(2, 2, "192.0.2.2"));
+  EXPECT_EQ(segments.Pop().Set(Field::kVlanVid, 9).bytes(), frame(1, 9, "192.0.2.2"));
 }
 
 // Fragments: what is put together again verifies.
