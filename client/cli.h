@@ -28,6 +28,9 @@ enum ExitCode {
   kUnreachable = 3,    // no switch at the address
 };
 
+// In the environment: the address, if the command line has none.
+inline constexpr char kAddressVariable[] = "SLUICE_ADDRESS";
+
 enum class OutputFormat { kTable, kWide, kJson };
 
 class Cli {
@@ -65,5 +68,7 @@ void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);
+void AddTopCommand(CLI::App& app, Cli& cli, Action& action);
+void AddCompletionCommand(CLI::App& app, Action& action);
 
 }  // namespace sluice::client

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "client/cli.h"
+#include "client/complete.h"
 
 namespace {
 
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--address", cli.address, "Where the switch listens: unix:///PATH or HOST:PORT")
-      ->envname("SLUICE_ADDRESS")
+      ->envname(sluice::client::kAddressVariable)
       ->capture_default_str();
   using Format = sluice::client::OutputFormat;
   const std::map<std::string, Format> formats = {
@@ -37,6 +38,12 @@ int main(int argc, char** argv) {
   sluice::client::AddPortCommands(app, cli, action);
   sluice::client::AddTableCommands(app, cli, action);
   sluice::client::AddReplayCommand(app, cli, action);
+  sluice::client::AddTopCommand(app, cli, action);
+  sluice::client::AddCompletionCommand(app, action);
+  if (argc > 1 && argv[1] == std::string_view(sluice::client::kCompleteCommand)) {
+    PrintCompletions(app, cli, {argv + 2, argv + argc}, std::cout);
+    return sluice::client::kOk;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help

@@ -16,8 +16,11 @@ size_t Width(const std::string& text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
+// With a factor or without: "12", "15.3M".
 bool IsNumber(const std::string& text) {
-  return text.find_first_not_of("0123456789.") == std::string::npos && !text.empty();
+  const size_t end = text.find_first_not_of("0123456789.");
+  if (end == std::string::npos) return !text.empty();
+  return end > 0 && end + 1 == text.size() && std::string_view("kMGT").find(text[end]) != std::string_view::npos;
 }
 
 }  // namespace
