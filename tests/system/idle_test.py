@@ -14,9 +14,9 @@ def ping_us(idle):
     with lab.contextlib.ExitStack() as stack:
         switch, a, _ = lab.two_taps(stack, workers={"idle": idle})
         lab.connect(switch)
-        lab.ping(a, "192.0.2.2")
+        lab.ping(a, "203.0.113.2")
         percent = idle_percent(switch) if idle == "adaptive" else None
-        return lab.ping(a, "192.0.2.2", count=200, interval=0.02), percent
+        return lab.ping(a, "203.0.113.2", count=200, interval=0.02), percent
 
 
 def test(_):

@@ -183,11 +183,11 @@ def tap(number):
 
 
 def two_taps(stack, **config):
-    """(switch, a, b): a switch whose TAP ports 1 and 2 are in namespaces a (192.0.2.1) and b (192.0.2.2). No flows."""
+    """(switch, a, b): a switch whose TAP ports 1 and 2 are in namespaces a (203.0.113.1) and b (203.0.113.2). No flows."""
     a, b = stack.enter_context(Namespace("a")), stack.enter_context(Namespace("b"))
     ports = [tap(1), tap(2)]
     switch = stack.enter_context(Switch(ports, **config))
-    for namespace, port, address in ((a, ports[0], "192.0.2.1/24"), (b, ports[1], "192.0.2.2/24")):
+    for namespace, port, address in ((a, ports[0], "203.0.113.1/24"), (b, ports[1], "203.0.113.2/24")):
         namespace.interface = port["tap"]["interface"]
         namespace.take(namespace.interface, address)
     return switch, a, b

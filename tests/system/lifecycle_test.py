@@ -11,7 +11,7 @@ def links(namespace=None):
 
 
 def ports_come_and_go(switch, a):
-    command = a.command("ping", "-q", "-i", "0.02", "-c", "250", "-W", "2", "192.0.2.2")
+    command = a.command("ping", "-q", "-i", "0.02", "-c", "250", "-W", "2", "203.0.113.2")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ping:
         rounds = 0
         while ping.poll() is None:
@@ -31,7 +31,7 @@ def ports_come_and_go(switch, a):
 def disabled_port_is_silent(switch, a):
     for change, expected in (("disable", " 0 received"), ("enable", " 1 received")):
         switch.ctl("port", change, "p2")
-        out = lab.sh(*a.command("ping", "-c", "1", "-W", "1", "192.0.2.2"), check=False)
+        out = lab.sh(*a.command("ping", "-c", "1", "-W", "1", "203.0.113.2"), check=False)
         assert expected in out, "after %s: %s" % (change, out)
 
 
@@ -47,7 +47,7 @@ def test(stack):
         with lab.contextlib.ExitStack() as inner:
             switch, a, b = lab.two_taps(inner)
             lab.connect(switch)
-            lab.ping(a, "192.0.2.2")
+            lab.ping(a, "203.0.113.2")
             if number == signal.SIGTERM:
                 ports_come_and_go(switch, a)
                 disabled_port_is_silent(switch, a)

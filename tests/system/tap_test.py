@@ -17,16 +17,16 @@ def vlan_kept(a, b):
 
 def test(stack):
     switch, a, b = lab.two_taps(stack)
-    assert lab.sh(*a.command("ping", "-c", "1", "-W", "1", "192.0.2.2"), check=False).count(" 0 received"), "forwards without a flow"
+    assert lab.sh(*a.command("ping", "-c", "1", "-W", "1", "203.0.113.2"), check=False).count(" 0 received"), "forwards without a flow"
     lab.connect(switch)
-    print("ping: %.0f us" % lab.ping(a, "192.0.2.2"))
-    print("TCP: " + lab.tcp(a, b, "192.0.2.2"))
+    print("ping: %.0f us" % lab.ping(a, "203.0.113.2"))
+    print("TCP: " + lab.tcp(a, b, "203.0.113.2"))
     vlan_kept(a, b)
     # A flow of higher priority takes the connection away, and its deletion gives it back.
     switch.ctl("flow", "add", "priority=40000,icmp,actions=drop")
-    assert lab.sh(*a.command("ping", "-c", "1", "-W", "1", "192.0.2.2"), check=False).count(" 0 received"), "drop does not drop"
+    assert lab.sh(*a.command("ping", "-c", "1", "-W", "1", "203.0.113.2"), check=False).count(" 0 received"), "drop does not drop"
     switch.ctl("flow", "delete", "icmp")
-    lab.ping(a, "192.0.2.2")
+    lab.ping(a, "203.0.113.2")
 
 
 lab.main(test)
