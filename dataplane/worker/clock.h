@@ -17,7 +17,7 @@ class WorkerClock {
 
   // Nanoseconds since some instant.
   uint64_t Nanoseconds(uint64_t cycles) const {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(cycles) * ns_per_cycle_) >> 32);
+    return static_cast<uint64_t>((static_cast<Wide>(cycles) * ns_per_cycle_) >> 32);
   }
   // Nanoseconds since 1970.
   int64_t UnixNanoseconds(uint64_t cycles) {
@@ -26,6 +26,8 @@ class WorkerClock {
   }
 
  private:
+  __extension__ using Wide = unsigned __int128;
+
   void Resync(uint64_t cycles);
 
   const uint64_t ns_per_cycle_;  // scaled by 2^32
