@@ -9,7 +9,7 @@ ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
-COPY tools tools
+COPY tools/install-deps tools/
 RUN tools/install-deps build
 COPY . .
 RUN cmake --preset release && cmake --build --preset release --target sluiced sluicectl

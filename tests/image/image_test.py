@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Builds the image and runs it as the chart's pod would: same user, capabilities, mounts, seccomp and configuration.
 
-    tests/image/image_test.py [--rootfs DIR] [--skip-build]
+    tests/image/image_test.py [--rootfs DIR] [--ccache DIR] [--skip-build]
 
 Run by hand, as root: it takes a quarter of an hour, most of it the build. Needs buildah, podman, runc and jq (tools/install-deps
 image), and the chart's tools in the build folder (ctest -R deploy_tools). --rootfs is a Debian 12 minbase as debootstrap makes it;
-without it one is made. The base image gets this machine's package sources, so that the build reaches what the machine reaches.
+without it one is made. --ccache is a folder that keeps compiled objects between builds. The base image gets this machine's package
+sources, so that the build reaches what the machine reaches.
 """
 import argparse
 import json
@@ -55,8 +56,9 @@ def make_base(rootfs):
     show("buildah", *STORAGE, "bud", "--isolation", "chroot", "-t", BASE, context)
 
 
-def build():
-    show("buildah", *STORAGE, "bud", "--isolation", "chroot", "--layers", "--pull-never", "--build-arg", "BASE=" + BASE, "-t", IMAGE, chart.ROOT)
+def build(ccache):
+    volume = ["--volume", os.path.abspath(ccache) + ":/root/.cache/ccache"] if ccache else []
+    show("buildah", *STORAGE, "bud", "--isolation", "chroot", "--layers", "--pull-never", *volume, "--build-arg", "BASE=" + BASE, "-t", IMAGE, chart.ROOT)
 
 
 def image_megabytes(name):
@@ -167,7 +169,7 @@ def forward(pod, namespace, a, b):
     print(pod.exec("sluicectl", "flow", "list").strip())
 
 
-def scenario(title, sets, bits, build_only=False):
+def scenario(title, sets, bits):
     print("=== " + title)
     objects = chart.render(("embedded", sets))[0]
     with tempfile.TemporaryDirectory() as folder, lab.Namespace("sw") as namespace, lab.Namespace("a") as a, lab.Namespace("b") as b:
@@ -190,6 +192,7 @@ def scenario(title, sets, bits, build_only=False):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rootfs")
+    parser.add_argument("--ccache")
     parser.add_argument("--skip-build", action="store_true")
     options = parser.parse_args()
     reason = lab.why_not()
@@ -199,7 +202,7 @@ def main():
     chart.need_tools()
     if not options.skip_build:
         make_base(options.rootfs)
-        build()
+        build(options.ccache)
     print("image: %d MB, of which the base %d MB" % (image_megabytes(IMAGE), image_megabytes(BASE)))
     three = sum(1 << bit for bit in (12, 13, 14))  # NET_ADMIN, NET_RAW, IPC_LOCK
     scenario("user %d" % POD_USER, [], three)
