@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kStays = std::numeric_limits<uint64_t>::max();
 
 // Priority, then age: the higher rank wins. No two flows have the same.
 inline constexpr int kSequenceBits = 48;
@@ -29,7 +29,7 @@ constexpr uint16_t PriorityOf(uint64_t rank) { return static_cast<uint16_t>(rank
 
 struct ClassifierEntry {
   const uint64_t added;                   // the first version that has it
-  std::atomic<uint64_t> removed{kNever};  // the first that no longer has it
+  std::atomic<uint64_t> removed{kStays};  // the first that no longer has it
   std::atomic<ClassifierEntry*> next{nullptr};
   const uint64_t rank;
   Flow* const flow;
@@ -42,7 +42,7 @@ struct ClassifierEntry {
     return added <= version && version < removed.load(std::memory_order_relaxed);
   }
   // The writer's: nothing has removed it yet.
-  bool Alive() const { return removed.load(std::memory_order_relaxed) == kNever; }
+  bool Alive() const { return removed.load(std::memory_order_relaxed) == kStays; }
   const uint64_t* words() const { return reinterpret_cast<const uint64_t*>(this + 1); }
   uint64_t* words() { return reinterpret_cast<uint64_t*>(this + 1); }
 };

@@ -141,7 +141,7 @@ ClassifierEntry* FlowStore::Replace(Flow& flow, std::span<const Action> actions)
 
 void FlowStore::UndoReplace(Flow& flow, ClassifierEntry* old) {
   DropEntry(flow.entry);
-  old->removed.store(kNever, std::memory_order_relaxed);
+  old->removed.store(kStays, std::memory_order_relaxed);
   flow.entry = old;
 }
 
@@ -152,7 +152,7 @@ void FlowStore::Remove(Flow& flow) {
 }
 
 void FlowStore::UndoRemove(Flow& flow) {
-  flow.entry->removed.store(kNever, std::memory_order_relaxed);
+  flow.entry->removed.store(kStays, std::memory_order_relaxed);
   flow.subtable->standing.table.CountFlow(*flow.subtable);
   flows_.emplace(flow.id, &flow);
 }
