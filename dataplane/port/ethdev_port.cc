@@ -1,5 +1,6 @@
 #include "dataplane/port/ethdev_port.h"
 
+#include <poll.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -27,11 +28,12 @@ struct DriverFacts {
   bool mtu_unlimited = false;   // reports a longest frame that it does not insist on
   bool takes_segments = false;  // sends chained buffers without saying so
   uint32_t max_chained = 0;     // but chained frames only up to this many bytes
+  bool has_files = false;       // interrupts are files that can be read while frames wait, and written while it is up
   uint16_t rx_descriptors = 0;  // 0: kDescriptors
 };
 constexpr DriverFacts kDrivers[] = {
     // Its descriptors are buffers for the segments of one frame.
-    {.driver = "net_tap", .equal_queues = true, .rx_descriptors = 64},
+    {.driver = "net_tap", .equal_queues = true, .has_files = true, .rx_descriptors = 64},
     {.driver = "net_af_packet", .mtu_unlimited = true},
     {.driver = "net_memif", .mtu_unlimited = true, .takes_segments = true},
     {.driver = "net_pcap", .takes_segments = true, .max_chained = 16128},
@@ -116,6 +118,7 @@ Plan PlanDevice(const EthdevPort::Options& options, const rte_eth_dev_info& info
         info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP);
   }
   if (facts.rx_descriptors != 0) plan.rx_descriptors = facts.rx_descriptors;
+  plan.conf.intr_conf.rxq = facts.has_files;
   return plan;
 }
 
@@ -251,19 +254,18 @@ absl::StatusOr<std::unique_ptr<EthdevPort>> EthdevPort::Open(const Options& opti
                       .tx_queues = plan.tx_queues,
                       .takes_segments = plan.takes_segments,
                       .max_frame = plan.max_frame};
-  std::unique_ptr<EthdevPort> port(
-      new EthdevPort(*id, traits, facts.keeps_frames,
-                     {.driver = info.driver_name, .mac_address = MacOf(*id), .numa_node = rte_eth_dev_socket_id(*id)}));
+  std::unique_ptr<EthdevPort> port(new EthdevPort(
+      *id, traits, {.driver = info.driver_name, .mac_address = MacOf(*id), .numa_node = rte_eth_dev_socket_id(*id)}));
   device.Release();
   return port;
 }
 
-EthdevPort::EthdevPort(uint16_t id, const Traits& traits, bool keeps_frames, Device device)
-    : Port(traits), id_(id), keeps_frames_(keeps_frames), device_(std::move(device)) {}
+EthdevPort::EthdevPort(uint16_t id, const Traits& traits, Device device)
+    : Port(traits), id_(id), device_(std::move(device)) {}
 
 EthdevPort::~EthdevPort() {
   const DpdkLogCapture quiet;
-  if (keeps_frames_) DropKeptFrames();
+  if (FactsOf(device_.driver).keeps_frames) DropKeptFrames();
   Probed::Remove(id_);
 }
 
@@ -282,9 +284,18 @@ uint16_t EthdevPort::Transmit(uint16_t queue, rte_mbuf** mbufs, uint16_t n) {
   return rte_eth_tx_burst(id_, queue, mbufs, n);
 }
 
+int EthdevPort::WakeFd(uint16_t queue) const {
+  return FactsOf(device_.driver).has_files ? rte_eth_dev_rx_intr_ctl_q_get_fd(id_, queue) : -1;
+}
+
+// net_tap asks for the interface by its name and takes one that has moved to
+// another network namespace for down; its file knows better.
 EthdevPort::Link EthdevPort::ReadLink() const {
   rte_eth_link link{};
   if (rte_eth_link_get_nowait(id_, &link) != 0) return {};
+  if (pollfd file{.fd = WakeFd(0), .events = POLLOUT, .revents = 0}; file.fd >= 0 && poll(&file, 1, 0) >= 0) {
+    link.link_status = (file.revents & POLLOUT) != 0 ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN;
+  }
   const bool known = link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
   return {.up = link.link_status == RTE_ETH_LINK_UP, .speed_mbps = known ? link.link_speed : 0};
 }

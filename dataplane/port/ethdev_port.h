@@ -57,6 +57,7 @@ class EthdevPort : public Port {
 
   uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t n) override;
   uint16_t Transmit(uint16_t queue, rte_mbuf** mbufs, uint16_t n) override;
+  int WakeFd(uint16_t queue) const override;
 
   const Device& device() const { return device_; }
   Link ReadLink() const;
@@ -64,11 +65,10 @@ class EthdevPort : public Port {
   absl::Status SetMtu(uint32_t mtu);
 
  private:
-  EthdevPort(uint16_t id, const Traits& traits, bool keeps_frames, Device device);
+  EthdevPort(uint16_t id, const Traits& traits, Device device);
   void DropKeptFrames();
 
   const uint16_t id_;
-  const bool keeps_frames_;  // closing the device would leak frames that lie in it
   const Device device_;
 };
 

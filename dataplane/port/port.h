@@ -32,6 +32,10 @@ class Port {
   // Takes the first k of n frames and returns k; the others stay the caller's.
   virtual uint16_t Transmit(uint16_t queue, rte_mbuf** mbufs, uint16_t n) = 0;
 
+  // A file that can be read from as long as frames wait in the receive queue; -1
+  // if the device has none. Valid as long as the port is attached.
+  virtual int WakeFd(uint16_t) const { return -1; }
+
  private:
   const Traits traits_;
 };

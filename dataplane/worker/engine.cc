@@ -128,6 +128,7 @@ void Engine::FlushHandOver(AttachedPort& port) {
 
 void Engine::Publish() {
   auto next = std::make_unique<Snapshot>();
+  next->generation = ++generation_;
   next->polls.resize(WorkerCount());
   next->hand_overs.resize(WorkerCount());
   next->index.fill(Snapshot::kNoPort);
@@ -145,10 +146,12 @@ void Engine::Publish() {
     if (port.hand_over != nullptr) next->hand_overs[port.tx_owner].push_back(i);
     if (!entry.state.enabled || !entry.state.receive) continue;
     for (uint16_t queue = 0; queue < port.rx_workers.size(); ++queue) {
-      next->polls[port.rx_workers[queue]].push_back({.port = i, .queue = queue});
+      next->polls[port.rx_workers[queue]].push_back({.port = i, .queue = queue, .wake_fd = port.port->WakeFd(queue)});
     }
   }
   const Snapshot* old = snapshot_.exchange(next.release(), std::memory_order_acq_rel);
+  // A worker that waits for devices must learn of the new ones.
+  for (const auto& worker : workers_) worker->Wake();
   if (old != nullptr) reclaimer_.AfterGrace([old] { delete old; });
 }
 

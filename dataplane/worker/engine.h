@@ -80,6 +80,7 @@ class Engine {
   // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.
   mutable std::mutex mutex_;      // guards what follows, and publishing
   std::vector<Entry> ports_;      // by number
+  uint64_t generation_ = 0;       // of the snapshot published last
   std::vector<unsigned> queues_;  // by worker: receive queues it has
 };
 

@@ -3,7 +3,8 @@
 // After the last packet it goes on polling for a while, since the next is most
 // likely near. Then it sleeps for half the time that it has been idle so far, at
 // most 100 us: what a packet waits for stays in proportion to the pause before
-// it. A pure function of the time that it is given.
+// it. Devices that can wake the worker let it sleep longer (sleeper.h). A pure
+// function of the time that it is given.
 
 #pragma once
 

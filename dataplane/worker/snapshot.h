@@ -54,8 +54,10 @@ struct Snapshot {
   struct RxQueue {
     uint8_t port;  // index into ports
     uint16_t queue;
+    int wake_fd;  // Port::WakeFd
   };
 
+  uint64_t generation = 0;  // grows; never 0 in a snapshot that is published
   unsigned port_count = 0;
   uint32_t enabled = 0;  // bit i: ports[i] is
   std::array<PortView, Dataplane::kMaxPorts> ports{};

@@ -4,7 +4,6 @@
 #include <rte_lcore.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/worker/placement.h"
@@ -18,6 +17,7 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       classifier_(classifier),
       reclaimer_(reclaimer),
       snapshot_(snapshot),
+      sleeper_(options.id),
       transmitter_(options.id, pool),
       executor_(pool, transmitter_) {}
 
@@ -29,6 +29,7 @@ void Worker::Start() {
 
 void Worker::Stop() {
   stop_.store(true, std::memory_order_relaxed);
+  Wake();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -125,9 +126,9 @@ void Worker::Count(PortCounters& port, unsigned received) {
 
 void Worker::Sleep(uint64_t nanoseconds) {
   counters_.sleeps.Add(1);
+  sleeper_.Prepare(*snapshot_.load(std::memory_order_acquire));
   reclaimer_.Offline(options_.id);
-  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(nanoseconds)};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+  sleeper_.Sleep(nanoseconds);
   reclaimer_.Online(options_.id);
 }
 

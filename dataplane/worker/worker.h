@@ -15,7 +15,8 @@
 // - Nothing waits: a full device drops (transmit.h), a writer of flows or ports
 //   never stops the loop (snapshot.h, reclaimer.h).
 //
-// Idle, it backs off (idle.h) and is offline for grace periods while it sleeps.
+// Idle, it backs off (idle.h, sleeper.h) and is offline for grace periods while
+// it sleeps.
 //
 // Start and Stop: one control thread. counters(): any thread.
 
@@ -34,6 +35,7 @@
 #include "dataplane/worker/flow_hits.h"
 #include "dataplane/worker/idle.h"
 #include "dataplane/worker/reclaimer.h"
+#include "dataplane/worker/sleeper.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
 
@@ -60,6 +62,8 @@ class Worker {
   void Start();
   // Returns when the thread has ended.
   void Stop();
+  // Ends the worker's sleep, so that it sees a new snapshot. Any thread.
+  void Wake() { sleeper_.Wake(); }
 
   // One round in the calling thread, of a worker that was not started. Returns
   // how many frames it moved.
@@ -86,6 +90,7 @@ class Worker {
 
   WorkerClock clock_;
   IdleBackoff idle_;
+  Sleeper sleeper_;
   Burst burst_;
   FlowHits hits_;
   Transmitter transmitter_;

@@ -1,6 +1,8 @@
 #include "tests/support/memory_port.h"
 
 #include <rte_mbuf.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -60,12 +62,19 @@ Bytes BytesOf(const rte_mbuf* mbuf) {
 
 }  // namespace
 
-MemoryPort::MemoryPort(rte_mempool* pool, const Traits& traits)
-    : Port(traits), pool_(pool), waiting_(traits.rx_queues) {}
+MemoryPort::MemoryPort(rte_mempool* pool, const Traits& traits, bool wakes)
+    : Port(traits), pool_(pool), waiting_(traits.rx_queues) {
+  for (uint16_t queue = 0; wakes && queue < traits.rx_queues; ++queue) wakes_.push_back(eventfd(0, EFD_NONBLOCK));
+}
+
+MemoryPort::~MemoryPort() {
+  for (const int fd : wakes_) close(fd);
+}
 
 void MemoryPort::Deliver(MemoryFrame frame, uint16_t queue) {
   const std::lock_guard lock(mutex_);
   waiting_.at(queue).push_back(std::move(frame));
+  if (!wakes_.empty()) eventfd_write(wakes_.at(queue), 1);
 }
 
 size_t MemoryPort::Waiting() const {
@@ -110,6 +119,8 @@ uint16_t MemoryPort::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t n) {
     mbufs[received++] = mbuf;
     waiting.pop_front();
   }
+  eventfd_t ignored = 0;
+  if (waiting.empty() && !wakes_.empty()) eventfd_read(wakes_.at(queue), &ignored);
   return received;
 }
 

@@ -28,7 +28,9 @@ struct MemoryFrame {
 
 class MemoryPort : public Port {
  public:
-  explicit MemoryPort(rte_mempool* pool, const Traits& traits = {});
+  // wakes: it has files that wake a worker.
+  explicit MemoryPort(rte_mempool* pool, const Traits& traits = {}, bool wakes = false);
+  ~MemoryPort() override;
 
   void Deliver(Bytes bytes, uint16_t queue = 0) { Deliver(MemoryFrame{.bytes = std::move(bytes)}, queue); }
   void Deliver(MemoryFrame frame, uint16_t queue = 0);
@@ -47,9 +49,11 @@ class MemoryPort : public Port {
 
   uint16_t Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t n) override;
   uint16_t Transmit(uint16_t queue, rte_mbuf** mbufs, uint16_t n) override;
+  int WakeFd(uint16_t queue) const override { return wakes_.empty() ? -1 : wakes_.at(queue); }
 
  private:
   rte_mempool* const pool_;
+  std::vector<int> wakes_;    // by queue; empty: none
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::deque<MemoryFrame>> waiting_;
   std::vector<Bytes> sent_;

@@ -94,8 +94,9 @@ TestSwitch::~TestSwitch() {
   while (!ports_.empty()) RemovePort(ports_.begin()->first);
 }
 
-MemoryPort& TestSwitch::AddPort(uint32_t number, const Port::Traits& traits, const Engine::PortState& state) {
-  auto& slot = ports_[number] = std::make_unique<MemoryPort>(TestPool(), traits);
+MemoryPort& TestSwitch::AddPort(uint32_t number, const Port::Traits& traits, const Engine::PortState& state,
+                                bool wakes) {
+  auto& slot = ports_[number] = std::make_unique<MemoryPort>(TestPool(), traits, wakes);
   EXPECT_EQ(engine_->Attach(*slot, number, state), absl::OkStatus());
   return *slot;
 }

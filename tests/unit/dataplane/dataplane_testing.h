@@ -44,7 +44,8 @@ class TestSwitch {
   explicit TestSwitch(unsigned workers = 1, unsigned rx_burst = 32);
   ~TestSwitch();
 
-  MemoryPort& AddPort(uint32_t number, const Port::Traits& traits = {}, const Engine::PortState& state = {});
+  MemoryPort& AddPort(uint32_t number, const Port::Traits& traits = {}, const Engine::PortState& state = {},
+                      bool wakes = false);
   MemoryPort& port(uint32_t number) { return *ports_.at(number); }
   // Detaches it; its final counters.
   PortStats RemovePort(uint32_t number);

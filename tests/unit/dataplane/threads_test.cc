@@ -276,5 +276,30 @@ TEST_F(ThreadsTest, IdleWorkersSleepAndWakeInTime) {
   EXPECT_EQ(busy.bursts, 1u);
 }
 
+// Where devices can wake it, an idle worker costs next to nothing, and still
+// notices frames, new ports and its end at once.
+TEST_F(ThreadsTest, DevicesWakeIdleWorkers) {
+  Start(2);
+  switch_->AddPort(1, {.rx_queues = 2, .tx_queues = 2}, {}, true);
+  MemoryPort& out = switch_->AddPort(2, {.rx_queues = 2, .tx_queues = 2}, {}, true);
+  switch_->AddFlow({}, {OutputTo(2)});
+  switch_->engine().Start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto sleeps = [&] { return switch_->engine().Workers()[0].sleeps + switch_->engine().Workers()[1].sleeps; };
+  const uint64_t before = sleeps();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LE(sleeps() - before, 2 * 500 / 50 + 4);
+  for (size_t i = 1; i <= 200; ++i) {
+    const auto sent_at = std::chrono::steady_clock::now();
+    switch_->port(1).Deliver(Udp(53), i % 2);
+    while (out.SentCount() != i) std::this_thread::yield();
+    // Not woken, it would be 50 ms; leave room for a busy machine.
+    if (i == 200) EXPECT_LT(std::chrono::steady_clock::now() - sent_at, std::chrono::seconds(5));
+  }
+  MemoryPort& late = switch_->AddPort(3, {.rx_queues = 2, .tx_queues = 2}, {}, true);
+  late.Deliver(Udp(53));
+  ASSERT_TRUE(WaitUntil([&] { return out.SentCount() == 201; }));
+}
+
 }  // namespace
 }  // namespace sluice
