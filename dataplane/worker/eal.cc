@@ -4,6 +4,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
 #include <signal.h>
@@ -79,6 +80,26 @@ unsigned CacheSize(unsigned buffers, unsigned workers) {
   return std::min<unsigned>(size, 256) & ~7u;
 }
 
+// As rte_pktmbuf_pool_create, but for the flag: buffers may cross pages. Bus
+// addresses are virtual here, so that they lie in a row wherever the pages are,
+// and without huge pages every second byte would be lost otherwise.
+rte_mempool* NewPool(const DataplaneConfig& config, unsigned cache) {
+  const auto room = static_cast<uint16_t>(RTE_PKTMBUF_HEADROOM + config.packet_buffer_bytes);
+  rte_mempool* pool =
+      rte_mempool_create_empty("packets", config.packet_buffers, sizeof(rte_mbuf) + room, cache,
+                               sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+  if (pool == nullptr) return nullptr;
+  rte_pktmbuf_pool_private layout{.mbuf_data_room_size = room, .mbuf_priv_size = 0, .flags = 0};
+  rte_pktmbuf_pool_init(pool, &layout);
+  if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr) == 0 &&
+      rte_mempool_populate_default(pool) >= 0) {
+    rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+    return pool;
+  }
+  rte_mempool_free(pool);
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string> EalArguments(const DataplaneConfig& config, unsigned main_cpu, const MemoryPlan& memory,
@@ -147,9 +168,7 @@ absl::Status Eal::Init(bool has_own_arguments) {
 
 absl::Status Eal::CreatePool(const DataplaneConfig& config, unsigned workers) {
   const DpdkLogCapture log;
-  pool_ =
-      rte_pktmbuf_pool_create("packets", config.packet_buffers, CacheSize(config.packet_buffers, workers), 0,
-                              static_cast<uint16_t>(RTE_PKTMBUF_HEADROOM + config.packet_buffer_bytes), SOCKET_ID_ANY);
+  pool_ = NewPool(config, CacheSize(config.packet_buffers, workers));
   if (pool_ != nullptr) return absl::OkStatus();
   return log.Failure(absl::StrCat("no memory for ", config.packet_buffers, " packet buffers of ",
                                   config.packet_buffer_bytes, " bytes (", PoolBytes(config) >> 20, " MB)"),

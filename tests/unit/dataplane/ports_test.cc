@@ -74,7 +74,7 @@ class PortsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     DataplaneConfig config;
-    config.packet_buffers = 8192;
+    config.packet_buffers = 65536;  // the memory asked for must do for many, too
     config.worker_count = 2;
     auto started = Dataplane::Start(config);
     ASSERT_TRUE(started.ok()) << started.status();
@@ -264,7 +264,7 @@ TEST_F(PortsTest, RefusalsGiveTheReasonAndDisturbNobody) {
   WriteCapture(File("cooked.pcap"), {Bytes(60, 0)}, DLT_LINUX_SLL);
   WriteCapture(File("empty.pcap"), {});
   WriteCapture(File("big.pcap"), {Bytes(3000, 0)});
-  WriteCapture(File("many.pcap"), std::vector<Bytes>(9000, Bytes(60, 0)));
+  WriteCapture(File("many.pcap"), std::vector<Bytes>(70000, Bytes(60, 0)));
   constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
   const auto expect = [&](PortDevice device, absl::StatusCode code, const std::string& text) {
     const absl::Status status = Refused(std::move(device));
@@ -279,9 +279,9 @@ TEST_F(PortsTest, RefusalsGiveTheReasonAndDisturbNobody) {
   expect(PcapDevice{.rx_file = File("empty.pcap"), .infinite_rx = true}, absl::StatusCode::kInvalidArgument,
          "no frame");
   expect(PcapDevice{.rx_file = File("big.pcap"), .infinite_rx = true}, kPrecondition, "3000 bytes");
-  expect(PcapDevice{.rx_file = File("many.pcap"), .infinite_rx = true}, absl::StatusCode::kResourceExhausted, "9000");
+  expect(PcapDevice{.rx_file = File("many.pcap"), .infinite_rx = true}, absl::StatusCode::kResourceExhausted, "70000");
   expect(DevargsDevice{"net_pcap5,rx_pcap=" + File("many.pcap") + ",infinite_rx=1"},
-         absl::StatusCode::kResourceExhausted, "9000");
+         absl::StatusCode::kResourceExhausted, "70000");
   expect(DevargsDevice{"net_nonsense0,a=b"}, absl::StatusCode::kInvalidArgument, "net_nonsense");
   expect(DevargsDevice{"net_null0,nonsense=1"}, kPrecondition, "net_null");
   expect(NullDevice{.rx_frame_bytes = 9000}, absl::StatusCode::kInvalidArgument, "9000 bytes do not fit");
@@ -321,7 +321,7 @@ TEST_F(PortsTest, ComeAndGoAThousandTimesUnderTrafficWithoutLeaks) {
   EXPECT_EQ(Entries("/proc/self/fd"), files);
   EXPECT_EQ(Entries("/proc/self/task"), threads);
   // Buffers that leaked would be missing here.
-  WriteCapture(File("most.pcap"), std::vector<Bytes>(5000, Bytes(60, 0)));
+  WriteCapture(File("most.pcap"), std::vector<Bytes>(64000, Bytes(60, 0)));
   Add("most", PcapDevice{.rx_file = File("most.pcap"), .infinite_rx = true}, 2);
   EXPECT_GT(Received(1), 0u);
 }
