@@ -89,8 +89,8 @@ priority=5,udp,tp_dst=53,actions=output:2
 priority=4,arp,actions=output:2
 priority=3,dl_dst=01:00:00:00:00:00/01:00:00:00:00:00,actions=drop
 """
-# As many as there are flows and masks: full.
-LIMITS = "{flows: 10, masks_per_table: 4}"
+# As many as there are flows and masks.
+FULL = "{flows: 10, masks_per_table: 4}"
 CONFIG = """\
 api: {{listen: ["unix://{folder}/api.sock"]}}
 metrics: {{listen: "127.0.0.1:{metrics}"}}
@@ -117,8 +117,8 @@ def capture():
 class Switch:
     """sluiced with pcap and null ports, as any user can run it."""
 
-    def __init__(self, folder):
-        self.folder, self.port = folder, free_port()
+    def __init__(self, folder, limits=FULL):
+        self.folder, self.port, self.limits = folder, free_port(), limits
         self.url = "http://127.0.0.1:%d/metrics" % self.port
         self.log = os.path.join(folder, "sluiced.log")
 
@@ -134,7 +134,7 @@ class Switch:
     @contextlib.contextmanager
     def running(self):
         write(self.folder, "in.pcap", capture())
-        config = write(self.folder, "sluice.yaml", CONFIG.format(folder=self.folder, metrics=self.port, limits=LIMITS))
+        config = write(self.folder, "sluice.yaml", CONFIG.format(folder=self.folder, metrics=self.port, limits=self.limits))
         with background(self.folder, "sluiced", chart.SLUICED, "--config", config) as process:
             def up():
                 assert process.poll() is None, open(self.log).read()

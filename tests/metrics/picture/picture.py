@@ -19,7 +19,7 @@ from switch import chart  # noqa: E402
 FILES = ("package.json", "package-lock.json", ".npmrc", "page.jsx")
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
            "--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=1", "--virtual-time-budget=20000")
-WIDTH, HEIGHT = 1456, 1960
+WIDTH, HEIGHT = 1456, 2260
 
 
 def bundle():
@@ -54,7 +54,7 @@ def main():
         dashboard = json.load(f)
     rules = chart.one(chart.render(("production", []))[0], "PrometheusRule")["spec"]
     with tempfile.TemporaryDirectory() as folder:
-        sluice = switch.Switch(folder)
+        sluice = switch.Switch(folder, "{flows: 16, masks_per_table: 8}")
         prometheus = switch.Prometheus(folder, sluice.port, rules)
         with prometheus.running(), sluice.running():
             live(sluice, seconds)
