@@ -2,6 +2,7 @@
 
 #include <sys/un.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -16,8 +17,7 @@ constexpr size_t kMaxUnixPath = sizeof(sockaddr_un{}.sun_path) - 1;
 constexpr size_t kMaxHost = 255;
 
 absl::Status Wrong(absl::string_view text, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(Quoted({text.data(), text.size()}), " is no address to listen on: ", why));
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " is no address to listen on: ", why));
 }
 
 absl::StatusOr<ListenAddress> ParseUnix(absl::string_view text) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "server/quote.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 
@@ -52,18 +53,8 @@ class JsonFormatter final : public spdlog::formatter {
 class TextFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    std::string line = absl::StrCat(TimeOf(message), " ", ViewOf(spdlog::level::to_string_view(message.level)), " ");
-    for (char c : ViewOf(message.payload)) {
-      // What comes from outside must not look like a line of its own.
-      if (c == '\n') {
-        line += "\\n";
-      } else if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
-        line += c;
-      } else {
-        absl::StrAppendFormat(&line, "\\x%02x", static_cast<unsigned char>(c));
-      }
-    }
-    line += '\n';
+    const std::string line = absl::StrCat(TimeOf(message), " ", ViewOf(spdlog::level::to_string_view(message.level)),
+                                          " ", OneLine(ViewOf(message.payload)), "\n");
     out.append(line.data(), line.data() + line.size());
   }
   std::unique_ptr<formatter> clone() const override { return std::make_unique<TextFormatter>(); }

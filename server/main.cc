@@ -28,6 +28,7 @@
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/port_api.h"
+#include "server/quote.h"
 #include "server/stop_signal.h"
 #include "server/switch_api.h"
 #include "spdlog/spdlog.h"
@@ -40,7 +41,7 @@ constexpr absl::Duration kCallGrace = absl::Seconds(1);
 constexpr absl::Duration kEndDeadline = absl::Milliseconds(4500);
 
 ExitCode Fail(ExitCode code, const absl::Status& status) {
-  std::fprintf(stderr, "sluiced: %s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "sluiced: %s\n", OneLine(status.message()).c_str());
   return code;
 }
 

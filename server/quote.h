@@ -1,21 +1,18 @@
-// Text of others inside our messages: in quotes, on one line, never long.
-// Pure; any thread.
+// Text of others inside our messages. Pure; any thread.
 
 #pragma once
 
-#include <algorithm>
 #include <string>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace sluice {
 
-inline std::string Quoted(absl::string_view text) {
-  constexpr size_t kMost = 60;
-  const absl::string_view head(text.data(), std::min(text.size(), kMost));
-  return absl::StrCat("\"", absl::CHexEscape(head), text.size() > kMost ? "..." : "", "\"");
-}
+// In quotes, on one line, never long.
+std::string Quoted(absl::string_view text);
+
+// As it is, but for control characters, which are escaped: what comes from
+// outside must not look like a line of its own.
+std::string OneLine(absl::string_view text);
 
 }  // namespace sluice

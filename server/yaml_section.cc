@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "server/quote.h"
@@ -33,7 +34,7 @@ void YamlErrors::Add(const YAML::Mark& mark, absl::string_view text) {
   if (line_ != 0 && std::pair(line_, column_) <= std::pair(line, column)) return;
   line_ = line;
   column_ = column;
-  text_ = std::string(text);
+  text_ = OneLine(text);
 }
 
 absl::Status YamlErrors::status() const {

@@ -191,11 +191,12 @@ constexpr BadFile kBadFiles[] = {
     {"TapNameTooLong", "ports:\n- {name: a, tap: {interface: aaaaaaaaaaaaaaaa}}\n", "2:18: ", "15"},
     {"PciAddress", "ports:\n- {name: a, pci: {address: eth0}}\n", "2:18: ", "0000:03:00.0"},
     {"EmptyDevargs", "ports:\n- {name: a, devargs: \"\"}\n", "2:22: ", "net_memif0"},
+    {"NewlineInDevargs", "ports:\n- {name: a, devargs: \"a\\nb\"}\n", "2:22: ", "a\\nb"},
     {"CommaInFile", "ports:\n- {name: a, pcap: {rx_file: \"a,b\"}}\n", "2:19: ", "another name"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Files, BadConfigTest, ::testing::ValuesIn(kBadFiles),
-                         [](const auto& info) { return std::string(info.param.what); });
+                         [](const auto& test) { return std::string(test.param.what); });
 
 TEST(ConfigTest, TooManyPortsAreRefused) {
   std::string text = "ports:\n";
