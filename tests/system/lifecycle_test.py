@@ -37,7 +37,7 @@ def disabled_port_is_silent(switch, a):
 
 def ends(switch, number):
     switch.process.send_signal(number)
-    code = switch.process.wait(10)
+    code = switch.process.wait(60)
     assert code == 0, "ended with %d on %s" % (code, number.name)
     assert not os.path.exists(switch.socket), "its socket stays"
 

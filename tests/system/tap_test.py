@@ -6,7 +6,7 @@ FRAME = "02000000000b02000000000a" + "%s" + "88b5" + "5a" * 46
 
 def vlan_kept(a, b):
     frames = [FRAME % tags for tags in ("", "81006064", "81000005", "88a80014" + "81000005")]
-    with b.background("receive", b.interface, 5) as receiver:
+    with b.background("receive", b.interface, 60) as receiver:
         assert receiver.stdout.readline() == "ready\n"
         a.peer("send", a.interface, *frames)
         for sent in frames:
