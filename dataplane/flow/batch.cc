@@ -9,60 +9,64 @@
 namespace sluice {
 namespace {
 
-FlowChangeResult Failure(absl::Status status) { return {.status = std::move(status), .other_id = 0, .flow = {}}; }
-
-FlowChangeResult Collision(const Flow& other, const char* how) {
-  return {.status = absl::AlreadyExistsError(absl::StrCat(how, " flow ", other.id)), .other_id = other.id, .flow = {}};
+void Collide(const Flow& other, const char* how, FlowChangeResult& result) {
+  result.status = absl::AlreadyExistsError(absl::StrCat(how, " flow ", other.id));
+  result.other_id = other.id;
 }
 
 }  // namespace
 
-FlowChangeResult Batch::Apply(const FlowChange& change, uint32_t item) {
-  return std::visit(
-      [&](const auto& what) -> FlowChangeResult {
+void Batch::Apply(const FlowChange& change, uint32_t item, FlowChangeResult& result) {
+  std::visit(
+      [&](const auto& what) {
         using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, CreateFlow>) return Create(what, item);
-        if constexpr (std::is_same_v<What, UpdateFlow>) return Update(what, item);
-        if constexpr (std::is_same_v<What, DeleteFlow>) return Delete(what, item);
-        if constexpr (std::is_same_v<What, absl::Status>) return Failure(what);
+        if constexpr (std::is_same_v<What, CreateFlow>) Create(what, item, result);
+        if constexpr (std::is_same_v<What, UpdateFlow>) Update(what, item, result);
+        if constexpr (std::is_same_v<What, DeleteFlow>) Delete(what, item, result);
+        if constexpr (std::is_same_v<What, absl::Status>) result.status = what;
       },
       change);
 }
 
-FlowChangeResult Batch::Create(const CreateFlow& create, uint32_t item) {
+void Batch::Create(const CreateFlow& create, uint32_t item, FlowChangeResult& result) {
   const FlowSpec& spec = create.spec;
   const FlowIdentity identity{spec.table_id, spec.priority, spec.match};
   if (Flow* existing = store_.Find(identity); existing != nullptr) {
-    if (!create.allow_existing) return Collision(*existing, "same table, priority and match as");
+    if (!create.allow_existing) return Collide(*existing, "same table, priority and match as", result);
     Replace(*existing, spec.actions, spec.cookie, item);
-    return {.status = absl::OkStatus(), .other_id = 0, .flow = store_.InfoOf(*existing)};
+    return store_.Describe(*existing, result.flow);
   }
   if (create.check_overlap) {
     const Flow* other = store_.FindOverlap(identity);
-    if (other != nullptr) return Collision(*other, "some packet could match both this and, at equal priority,");
+    if (other != nullptr) {
+      return Collide(*other, "some packet could match both this and, at equal priority,", result);
+    }
   }
-  if (absl::Status room = store_.RoomFor(spec.table_id, spec.match.mask); !room.ok()) return Failure(std::move(room));
+  result.status = store_.RoomFor(spec.table_id, spec.match.mask);
+  if (!result.status.ok()) return;
   Flow& flow = store_.Add(spec, now_unix_ns_);
   done_.push_back({.step = Step::kAdded, .item = item, .flow = &flow});
-  return {.status = absl::OkStatus(), .other_id = 0, .flow = store_.InfoOf(flow), .created = true};
+  store_.Describe(flow, result.flow);
+  result.created = true;
 }
 
-FlowChangeResult Batch::Update(const UpdateFlow& update, uint32_t item) {
-  absl::StatusOr<Flow*> found = store_.Resolve(update.key);
-  if (!found.ok()) return Failure(std::move(found).status());
+void Batch::Update(const UpdateFlow& update, uint32_t item, FlowChangeResult& result) {
+  const absl::StatusOr<Flow*> found = store_.Resolve(update.key);
+  result.status = found.status();
+  if (!found.ok()) return;
   Flow& flow = **found;
   Replace(flow, update.actions, update.cookie, item);
   if (update.reset_stats) ResetBase(flow.index, flow.counters);
-  return {.status = absl::OkStatus(), .other_id = 0, .flow = store_.InfoOf(flow)};
+  store_.Describe(flow, result.flow);
 }
 
-FlowChangeResult Batch::Delete(const DeleteFlow& remove, uint32_t item) {
-  absl::StatusOr<Flow*> found = store_.Resolve(remove.key);
-  if (!found.ok()) return Failure(std::move(found).status());
-  FlowChangeResult result{.status = absl::OkStatus(), .other_id = 0, .flow = store_.InfoOf(**found)};
+void Batch::Delete(const DeleteFlow& remove, uint32_t item, FlowChangeResult& result) {
+  const absl::StatusOr<Flow*> found = store_.Resolve(remove.key);
+  result.status = found.status();
+  if (!found.ok()) return;
+  store_.Describe(**found, result.flow);
   store_.Remove(**found);
   done_.push_back({.step = Step::kRemoved, .item = item, .flow = *found});
-  return result;
 }
 
 void Batch::Replace(Flow& flow, const ActionList& actions, std::optional<uint64_t> cookie, uint32_t item) {

@@ -19,7 +19,7 @@ class Batch {
  public:
   Batch(FlowStore& store, int64_t now_unix_ns) : store_(store), now_unix_ns_(now_unix_ns) {}
 
-  FlowChangeResult Apply(const FlowChange& change, uint32_t item);
+  void Apply(const FlowChange& change, uint32_t item, FlowChangeResult& result);
   void Undo();
   // Returns what the new version removed, oldest first.
   std::vector<Retired> Commit();
@@ -37,9 +37,9 @@ class Batch {
     uint64_t base_bytes = 0;
   };
 
-  FlowChangeResult Create(const CreateFlow& create, uint32_t item);
-  FlowChangeResult Update(const UpdateFlow& update, uint32_t item);
-  FlowChangeResult Delete(const DeleteFlow& remove, uint32_t item);
+  void Create(const CreateFlow& create, uint32_t item, FlowChangeResult& result);
+  void Update(const UpdateFlow& update, uint32_t item, FlowChangeResult& result);
+  void Delete(const DeleteFlow& remove, uint32_t item, FlowChangeResult& result);
   void Replace(Flow& flow, const ActionList& actions, std::optional<uint64_t> cookie, uint32_t item);
   void UndoOne(const Done& done);
 

@@ -190,10 +190,9 @@ void FlowStore::Free(const Waste& waste) {
   for (Flow* flow : waste.flows) FreeFlow(flow);
 }
 
-FlowInfo FlowStore::InfoOf(const Flow& flow) const {
+void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
   const Subtable& subtable = *flow.subtable;
   const auto actions = flow.entry->actions->actions();
-  FlowInfo info;
   info.id = flow.id;
   info.spec.table_id = subtable.standing.table.id();
   info.spec.priority = PriorityOf(flow.entry->rank);
@@ -202,7 +201,6 @@ FlowInfo FlowStore::InfoOf(const Flow& flow) const {
   info.spec.cookie = flow.cookie;
   info.stats = Sum(flow.index, flow.counters);
   info.create_time = absl::FromUnixNanos(flow.created_unix_ns);
-  return info;
 }
 
 ClassifierTable& FlowStore::ObtainTable(uint8_t id) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -92,7 +93,7 @@ class FlowStore {
 
   uint64_t next_id() const { return next_id_; }
   const absl::btree_map<uint64_t, Flow*>& flows() const { return flows_; }  // by id
-  FlowInfo InfoOf(const Flow& flow) const;
+  void Describe(const Flow& flow, FlowInfo& info) const;
   // Null where there is none.
   const ClassifierTable* table(uint8_t id) const { return in_use_[id] ? tables_[id].get() : nullptr; }
 

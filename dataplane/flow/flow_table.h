@@ -37,8 +37,8 @@ struct HashKey;
 struct FlowSpec {
   uint8_t table_id = 0;
   uint16_t priority = 0;
-  Match match;
-  ActionList actions;
+  Match match{};
+  ActionList actions{};
   uint64_t cookie = 0;
 };
 
@@ -51,50 +51,50 @@ struct FlowStats {
 // A flow as the switch holds it, copied out.
 struct FlowInfo {
   uint64_t id = 0;
-  FlowSpec spec;
-  FlowStats stats;
-  absl::Time create_time;
+  FlowSpec spec{};
+  FlowStats stats{};
+  absl::Time create_time{};
 };
 
 struct FlowIdentity {
   uint8_t table_id = 0;
   uint16_t priority = 0;
-  Match match;
+  Match match{};
 };
 using FlowKey = std::variant<uint64_t /* id */, FlowIdentity>;
 
 // Selects flows; what is left out selects everything.
 struct FlowFilter {
-  std::optional<uint8_t> table_id;
-  std::optional<uint16_t> priority;
-  Match match;  // flows with IsWithin(flow.match, match)
+  std::optional<uint8_t> table_id{};
+  std::optional<uint16_t> priority{};
+  Match match{};  // flows with IsWithin(flow.match, match)
   uint64_t cookie = 0;
   uint64_t cookie_mask = 0;
-  std::optional<uint32_t> out_port;  // flows with an output to this port
+  std::optional<uint32_t> out_port{};  // flows with an output to this port
 };
 
 struct CreateFlow {
-  FlowSpec spec;
+  FlowSpec spec{};
   bool allow_existing = false;
   bool check_overlap = false;
 };
 struct UpdateFlow {
-  FlowKey key;
-  ActionList actions;
-  std::optional<uint64_t> cookie;
+  FlowKey key{};
+  ActionList actions{};
+  std::optional<uint64_t> cookie{};
   bool reset_stats = false;
 };
 struct DeleteFlow {
-  FlowKey key;
+  FlowKey key{};
 };
 // A status stands for an item that was refused before it came here: it fails
 // with that status, in its place.
 using FlowChange = std::variant<CreateFlow, UpdateFlow, DeleteFlow, absl::Status>;
 
 struct FlowChangeResult {
-  absl::Status status;    // ALREADY_EXISTS, NOT_FOUND, RESOURCE_EXHAUSTED, or the item's own
+  absl::Status status{};  // ALREADY_EXISTS, NOT_FOUND, RESOURCE_EXHAUSTED, or the item's own
   uint64_t other_id = 0;  // with ALREADY_EXISTS: the flow that is in the way
-  FlowInfo flow;          // after the change; of a delete: with its final counters
+  FlowInfo flow{};        // after the change; of a delete: with its final counters
   bool created = false;
 };
 
@@ -142,7 +142,7 @@ class FlowTable {
 
   struct DeletedSum {
     uint64_t count = 0;
-    FlowStats stats;
+    FlowStats stats{};
   };
   // Removes all that the filter selects in one instant; done as above.
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);

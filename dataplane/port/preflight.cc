@@ -1,6 +1,8 @@
 #include "dataplane/port/preflight.h"
 
 #include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <pcap/pcap.h>
 #include <sys/socket.h>
@@ -9,8 +11,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <variant>
@@ -31,14 +35,29 @@ absl::Status Refusal(int error, absl::string_view what) {
                       absl::StrCat(what, ": ", std::strerror(error)));
 }
 
-absl::Status Check(const TapDevice&, const PreflightLimits&) {
+// The kernel would attach a second user to a TAP interface without a word, and
+// give each some of the frames. Persistent ones are there to be attached to.
+absl::Status CheckTapInterface(const std::string& name) {
+  if (if_nametoindex(name.c_str()) == 0) return absl::OkStatus();
+  const std::string folder = absl::StrCat("/sys/class/net/", name);
+  if (access(folder.c_str(), F_OK) != 0) return absl::OkStatus();  // of another namespace: it cannot tell
+  std::string flags;
+  std::getline(std::ifstream(folder + "/tun_flags") >> std::ws, flags);
+  if (flags.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("net_tap: interface ", name, " exists and is no TAP interface"));
+  }
+  if ((std::strtoul(flags.c_str(), nullptr, 16) & IFF_PERSIST) != 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("net_tap: TAP interface ", name, " is in use already"));
+}
+
+absl::Status Check(const TapDevice& device, const std::string& port_name, const PreflightLimits&) {
   const int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
   if (fd < 0) return Refusal(errno, "net_tap: cannot open /dev/net/tun");
   close(fd);
-  return absl::OkStatus();
+  return CheckTapInterface(device.interface.empty() ? port_name : device.interface);
 }
 
-absl::Status Check(const InterfaceDevice&, const PreflightLimits&) {
+absl::Status Check(const InterfaceDevice&, const std::string&, const PreflightLimits&) {
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd < 0) return Refusal(errno, "net_af_packet: cannot open an AF_PACKET socket");
   close(fd);
@@ -88,7 +107,7 @@ absl::Status CheckCapture(const PcapDevice& device, const PreflightLimits& limit
   return device.infinite_rx ? CheckInfinite(capture.get(), device.rx_file, limits) : absl::OkStatus();
 }
 
-absl::Status Check(const PcapDevice& device, const PreflightLimits& limits) {
+absl::Status Check(const PcapDevice& device, const std::string&, const PreflightLimits& limits) {
   if (!device.rx_file.empty()) {
     if (absl::Status status = CheckCapture(device, limits); !status.ok()) return status;
   }
@@ -103,23 +122,23 @@ absl::Status Check(const PcapDevice& device, const PreflightLimits& limits) {
   return Refusal(errno, absl::StrCat("net_pcap: cannot write ", device.tx_file));
 }
 
-absl::Status Check(const NullDevice& device, const PreflightLimits& limits) {
+absl::Status Check(const NullDevice& device, const std::string&, const PreflightLimits& limits) {
   if (device.rx_frame_bytes <= limits.buffer_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("net_null: frames of ", device.rx_frame_bytes,
                                                  " bytes do not fit a packet buffer of ", limits.buffer_bytes));
 }
 
-absl::Status Check(const PciDevice& device, const PreflightLimits& limits) {
+absl::Status Check(const PciDevice& device, const std::string&, const PreflightLimits& limits) {
   if (limits.use_pci) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "PCI device ", device.address, " cannot be used: PCI is off; the setting eal.pci: true turns it on"));
 }
 
-absl::Status Check(const RingDevice&, const PreflightLimits&) { return absl::OkStatus(); }
+absl::Status Check(const RingDevice&, const std::string&, const PreflightLimits&) { return absl::OkStatus(); }
 
 // net_pcap written out is checked as in its short form: with infinite_rx the
 // driver frees a ring twice if it finds too few buffers.
-absl::Status Check(const DevargsDevice& device, const PreflightLimits& limits) {
+absl::Status Check(const DevargsDevice& device, const std::string& port_name, const PreflightLimits& limits) {
   const std::vector<std::string> words = absl::StrSplit(device.devargs, ',');
   if (!absl::StartsWith(words[0], "net_pcap") && !absl::StartsWith(words[0], "eth_pcap")) return absl::OkStatus();
   PcapDevice pcap;
@@ -128,13 +147,13 @@ absl::Status Check(const DevargsDevice& device, const PreflightLimits& limits) {
     if (absl::ConsumePrefix(&word, "tx_pcap=")) pcap.tx_file = std::string(word);
     if (absl::ConsumePrefix(&word, "infinite_rx=")) pcap.infinite_rx = word != "0";
   }
-  return Check(pcap, limits);
+  return Check(pcap, port_name, limits);
 }
 
 }  // namespace
 
 absl::Status Preflight(const PortConfig& config, const PreflightLimits& limits) {
-  return std::visit([&](const auto& device) { return Check(device, limits); }, config.device);
+  return std::visit([&](const auto& device) { return Check(device, config.name, limits); }, config.device);
 }
 
 }  // namespace sluice

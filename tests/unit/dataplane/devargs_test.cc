@@ -23,8 +23,8 @@ TEST(DevargsTest, ShortForms) {
   EXPECT_EQ(Devargs(TapDevice{}), "net_tap7,iface=p1");
   EXPECT_EQ(Devargs(TapDevice{"tap-a.b_c"}), "net_tap7,iface=tap-a.b_c");
   EXPECT_EQ(Devargs(InterfaceDevice{"veth0"}), "net_af_packet7,iface=veth0,qpairs=2,qdisc_bypass=1");
-  EXPECT_EQ(Devargs(PcapDevice{.rx_file = "/a/in.pcap"}), "net_pcap7,rx_pcap=/a/in.pcap");
-  EXPECT_EQ(Devargs(PcapDevice{.tx_file = "out.pcap"}), "net_pcap7,tx_pcap=out.pcap");
+  EXPECT_EQ(Devargs(PcapDevice{"/a/in.pcap", "", false}), "net_pcap7,rx_pcap=/a/in.pcap");
+  EXPECT_EQ(Devargs(PcapDevice{"", "out.pcap", false}), "net_pcap7,tx_pcap=out.pcap");
   EXPECT_EQ(Devargs(PcapDevice{"in.pcap", "out.pcap", true}),
             "net_pcap7,rx_pcap=in.pcap,tx_pcap=out.pcap,infinite_rx=1");
   EXPECT_EQ(Devargs(NullDevice{}), "net_null7,no-rx=1");
@@ -54,9 +54,9 @@ TEST(DevargsTest, RefusalsSayWhatWouldBeRight) {
   EXPECT_THAT(Refusal(TapDevice{"a,b"}), HasSubstr("','"));
   EXPECT_THAT(Refusal(TapDevice{".."}), HasSubstr("cannot name an interface"));
   EXPECT_THAT(Refusal(InterfaceDevice{"a b"}), HasSubstr("' '"));
-  EXPECT_THAT(Refusal(PcapDevice{.rx_file = "a,b.pcap"}), HasSubstr("rx_file \"a,b.pcap\""));
-  EXPECT_THAT(Refusal(PcapDevice{.tx_file = "a[1].pcap"}), HasSubstr("another name"));
-  EXPECT_THAT(Refusal(PcapDevice{.infinite_rx = true}), HasSubstr("rx_file"));
+  EXPECT_THAT(Refusal(PcapDevice{"a,b.pcap", "", false}), HasSubstr("rx_file \"a,b.pcap\""));
+  EXPECT_THAT(Refusal(PcapDevice{"", "a[1].pcap", false}), HasSubstr("another name"));
+  EXPECT_THAT(Refusal(PcapDevice{"", "", true}), HasSubstr("rx_file"));
   EXPECT_THAT(Refusal(PciDevice{"03:00"}), HasSubstr("0000:03:00.0"));
   EXPECT_THAT(Refusal(PciDevice{"0000:03:0g.0"}), HasSubstr("no PCI address"));
   EXPECT_THAT(Refusal(DevargsDevice{""}), HasSubstr("net_memif0"));

@@ -78,7 +78,9 @@ TEST_F(ThreadsTest, HandOverKeepsOrderPerQueue) {
       switch_->port(1).Deliver(expected[queue].back(), queue);
     }
     // No faster than the ring drains: losing frames there is another test.
-    if (i % 128 == 0) ASSERT_TRUE(WaitUntil([&] { return out.SentCount() + 256 > 2 * i; }));
+    if (i % 128 == 0) {
+      ASSERT_TRUE(WaitUntil([&] { return out.SentCount() + 256 > 2 * i; }));
+    }
   }
   ASSERT_TRUE(WaitUntil([&] { return out.SentCount() == 2 * frames; }));
   std::vector<Bytes> sent[2];
@@ -179,7 +181,9 @@ TEST_F(ThreadsTest, ConservationUnderRandomChanges) {
     Bytes frame = Udp(static_cast<uint16_t>(random() % 50), "x", static_cast<uint8_t>(1 + random() % 2));
     if (random() % 64 == 0) frame.resize(random() % 20);
     switch_->port(1 + random() % 4).Deliver(std::move(frame), random() % 2);
-    if (i % 256 == 0) ASSERT_TRUE(WaitUntil([&] { return Received() + 512 > i; }));
+    if (i % 256 == 0) {
+      ASSERT_TRUE(WaitUntil([&] { return Received() + 512 > i; }));
+    }
   }
   EXPECT_TRUE(WaitUntil([&] { return Received() == frames; }));
   stop = true;
@@ -294,7 +298,9 @@ TEST_F(ThreadsTest, DevicesWakeIdleWorkers) {
     switch_->port(1).Deliver(Udp(53), i % 2);
     while (out.SentCount() != i) std::this_thread::yield();
     // Not woken, it would be 50 ms; leave room for a busy machine.
-    if (i == 200) EXPECT_LT(std::chrono::steady_clock::now() - sent_at, std::chrono::seconds(5));
+    if (i == 200) {
+      EXPECT_LT(std::chrono::steady_clock::now() - sent_at, std::chrono::seconds(5));
+    }
   }
   MemoryPort& late = switch_->AddPort(3, {.rx_queues = 2, .tx_queues = 2}, {}, true);
   late.Deliver(Udp(53));

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "dataplane/flow/flow_filter.h"
 #include "tests/unit/flow/flow_testing.h"
 
@@ -86,6 +89,30 @@ TEST_F(FlowListTest, DeleteMatchingSelectsAsListDoes) {
   EXPECT_EQ(DeleteMatching(filter).count, selected.size());
   EXPECT_THAT(Ids(filter), IsEmpty());
   EXPECT_EQ(table.size(), 300 - selected.size());
+}
+
+// A list that examines many flows and selects none lets writers in meanwhile.
+TEST_F(FlowListTest, WritersGetInWhileAListRuns) {
+  std::vector<FlowChange> creates;
+  for (uint32_t i = 0; i < 50'000; ++i) creates.push_back(Create(Spec(5, ToHost(i), 1)));
+  Write(creates);
+  std::atomic<uint64_t> writes = 0;
+  std::atomic<bool> stop = false;
+  std::jthread writer([&] {
+    while (!stop) {
+      Write({Create(Spec(6, ToHost(0), 1)), DeleteFlow{FlowIdentity{0, 6, ToHost(0)}}}, BatchMode::kPerItem, true);
+      ++writes;
+    }
+  });
+  // Should the threads share a CPU, not every list will do.
+  uint64_t during = 0;
+  for (int round = 0; round < 1000 && during < 10; ++round) {
+    const uint64_t before = writes;
+    EXPECT_THAT(Ids({.match = {}, .cookie = 1, .cookie_mask = 1}), IsEmpty());
+    during = writes - before;
+  }
+  stop = true;
+  EXPECT_GE(during, 10u);
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ const BadSpec kBadSpecs[] = {
      "flow.actions[0].set_field.field", "nw_proto 6"},
 };
 INSTANTIATE_TEST_SUITE_P(Specs, BadSpecTest, ::testing::ValuesIn(kBadSpecs),
-                         [](const auto& info) { return std::string(info.param.what); });
+                         [](const auto& test) { return std::string(test.param.what); });
 
 TEST(FlowSpecTest, VlanFieldsCanBeWrittenWhereATagIsCertain) {
   const v1::Match tagged = MatchBuilder().On(v1::FIELD_VLAN_VID, 1).match();

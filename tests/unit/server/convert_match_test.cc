@@ -91,7 +91,7 @@ std::vector<FieldInfo> AllFields() { return {Fields().begin() + 1, Fields().end(
 class EveryFieldTest : public ::testing::TestWithParam<FieldInfo> {};
 
 INSTANTIATE_TEST_SUITE_P(Fields, EveryFieldTest, ::testing::ValuesIn(AllFields()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(EveryFieldTest, SizesAgreeWithTheDataplane) {
   const FieldInfo& info = GetParam();
@@ -222,7 +222,7 @@ const SameMatch kCanonical[] = {
     {"NoEtherType", MatchBuilder().EthType(0x05ff).match(), MatchBuilder().EthType(0x05ff).match()},
 };
 INSTANTIATE_TEST_SUITE_P(Matches, CanonicalTest, ::testing::ValuesIn(kCanonical),
-                         [](const auto& info) { return std::string(info.param.what); });
+                         [](const auto& test) { return std::string(test.param.what); });
 
 TEST(MatchTest, TagUntaggedAndNoVlanConditionAreThreeThings) {
   const Match any = Taken(v1::Match());
@@ -322,7 +322,7 @@ const BadMatch kBadMatches[] = {
      "0x0800 or 0x86dd"},
 };
 INSTANTIATE_TEST_SUITE_P(Matches, BadMatchTest, ::testing::ValuesIn(kBadMatches),
-                         [](const auto& info) { return std::string(info.param.what); });
+                         [](const auto& test) { return std::string(test.param.what); });
 
 TEST(MatchTest, AllThatIsWrongIsListed) {
   ViolationList violations;

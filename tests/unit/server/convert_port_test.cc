@@ -105,7 +105,7 @@ const BadPort kBadPorts[] = {
     {"NoDevargs", [](v1::PortSpec& s) { s.set_devargs(""); }, "port.devargs", "net_memif0"},
 };
 INSTANTIATE_TEST_SUITE_P(Ports, BadPortTest, ::testing::ValuesIn(kBadPorts),
-                         [](const auto& info) { return std::string(info.param.what); });
+                         [](const auto& test) { return std::string(test.param.what); });
 
 TEST(PortChangeTest, AbsentStays) {
   ViolationList violations;

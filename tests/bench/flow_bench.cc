@@ -1,0 +1,153 @@
+// How fast flows load and are looked up, and how many bytes one takes.
+//
+// One thread changes or looks up; nothing else runs. Real packets and devices
+// are measured by tools/bench.
+
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "dataplane/classifier/classifier.h"
+#include "dataplane/classifier/hash.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/worker/reclaimer.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kBatchItems = 10000;
+
+// Flow i of a table with `masks` masks: TCP to a host and port, from a net.
+FlowSpec SpecOf(uint32_t i, uint32_t masks) {
+  FlowSpec spec{.priority = static_cast<uint16_t>(i % masks)};
+  MatchOn(spec.match, Field::kEthType, 0x0800, 0xffff);
+  MatchOn(spec.match, Field::kIpProto, 6, 0xff);
+  MatchOn(spec.match, Field::kTcpDst, i % 1000, 0xffff);
+  MatchOn(spec.match, Field::kIpv4Dst, i / 1000 * 2654435761u, 0xffffffff);
+  const uint32_t net = i % masks;
+  MatchOn(spec.match, Field::kIpv4Src, net << 24, ~uint32_t{0} << (24 - net % 16));
+  if (net >= 16) MatchOn(spec.match, Field::kEthSrc, net, ~uint64_t{0} >> (16 + net / 16));
+  spec.actions = {Action{.type = ActionType::kDecTtl}, Action{.type = ActionType::kOutput, .port = i % 16}};
+  return spec;
+}
+
+std::vector<FlowChange> CreatesFrom(uint32_t next, uint32_t end, uint32_t masks) {
+  std::vector<FlowChange> changes;
+  for (; next < end; ++next) changes.push_back(CreateFlow{.spec = SpecOf(next, masks)});
+  return changes;
+}
+
+void Write(FlowTable& table, const std::vector<FlowChange>& changes) {
+  table.Write(changes, BatchMode::kPerItem, false, [](const std::vector<FlowChangeResult>& results) {
+    for (const FlowChangeResult& result : results) {
+      if (!result.status.ok()) abort();
+    }
+  });
+}
+
+void Load(FlowTable& table, uint32_t flows, uint32_t masks) {
+  for (uint32_t next = 0; next < flows; next += kBatchItems) {
+    Write(table, CreatesFrom(next, std::min(flows, next + kBatchItems), masks));
+  }
+}
+
+size_t BytesInUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+void BM_Load(benchmark::State& state) {
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  const auto masks = static_cast<uint32_t>(state.range(1));
+  double bytes = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const size_t before = BytesInUse();
+    Reclaimer reclaimer(1);
+    auto table = std::make_unique<FlowTable>(1, FlowTableLimits{}, reclaimer);
+    for (uint32_t next = 0; next < flows; next += kBatchItems) {
+      const std::vector<FlowChange> changes = CreatesFrom(next, std::min(flows, next + kBatchItems), masks);
+      state.ResumeTiming();
+      Write(*table, changes);
+      state.PauseTiming();
+    }
+    reclaimer.Flush();
+    bytes = static_cast<double>(BytesInUse() - before) / flows;
+    table.reset();
+    state.ResumeTiming();
+  }
+  state.counters["flows_per_second"] = benchmark::Counter(flows, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["bytes_per_flow"] = bytes;
+}
+BENCHMARK(BM_Load)->Args({1'000'000, 8})->Args({1'000'000, 1})->Args({100'000, 100})->Unit(benchmark::kMillisecond);
+
+// One flow removed and added again at a time, as a controller does.
+void BM_Change(benchmark::State& state) {
+  Reclaimer reclaimer(1);
+  FlowTable table(1, {}, reclaimer);
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  const auto masks = static_cast<uint32_t>(state.range(1));
+  Load(table, flows, masks);
+  uint32_t i = 0;
+  for (auto _ : state) {
+    const FlowSpec spec = SpecOf(i = (i + 7919) % flows, masks);
+    const std::vector<FlowChange> changes = {DeleteFlow{FlowIdentity{0, spec.priority, spec.match}},
+                                             CreateFlow{.spec = spec}};
+    table.Write(changes, BatchMode::kPerItem, false, [](auto) {});
+  }
+  reclaimer.Flush();
+  state.SetItemsProcessed(2 * state.iterations());
+}
+BENCHMARK(BM_Change)->Args({1000, 8})->Args({1'000'000, 8})->Args({4096, 256});
+
+void BM_Lookup(benchmark::State& state) {
+  Reclaimer reclaimer(1);
+  FlowTable table(1, {}, reclaimer);
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  const auto masks = static_cast<uint32_t>(state.range(1));
+  Load(table, flows, masks);
+  std::mt19937 random(1);
+  std::vector<PacketKey> keys;
+  for (uint32_t i = 0; i < 1u << 16; ++i)
+    keys.push_back(SpecOf(static_cast<uint32_t>(random()) % flows, masks).match.value);
+  const ClassifierEntry* entries[kBatch];
+  const uint64_t version = table.classifier().version();
+  size_t at = 0;
+  for (auto _ : state) {
+    table.classifier().Lookup(0, 0, version, &keys[at], kBatch, entries);
+    benchmark::DoNotOptimize(entries);
+    at = (at + kBatch) % keys.size();
+  }
+  const TableInfo info = table.Tables()[0];
+  state.SetItemsProcessed(kBatch * state.iterations());
+  state.counters["masks_per_packet"] = static_cast<double>(info.masks_visited) / static_cast<double>(info.lookups);
+  state.counters["hits"] = static_cast<double>(info.matches) / static_cast<double>(info.lookups);
+  state.counters["ns_per_packet"] =
+      benchmark::Counter(kBatch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_Lookup)
+    ->Args({1, 1})
+    ->Args({1000, 1})
+    ->Args({10'000, 1})
+    ->Args({100'000, 1})
+    ->Args({1'000'000, 1})
+    ->Args({10'000, 8})
+    ->Args({10'000, 64})
+    ->Args({10'000, 256});
+
+// What a list that selects nothing costs.
+void BM_ListNothing(benchmark::State& state) {
+  Reclaimer reclaimer(1);
+  FlowTable table(1, {}, reclaimer);
+  Load(table, 1'000'000, 8);
+  for (auto _ : state) benchmark::DoNotOptimize(table.List({.match = {}, .cookie = 1, .cookie_mask = 1}, 0, 1000));
+}
+BENCHMARK(BM_ListNothing)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace sluice
+
+BENCHMARK_MAIN();
