@@ -47,15 +47,12 @@ absl::Status CheckPath(absl::string_view what, const std::string& path) {
                                                  "', which DPDK's devargs cannot carry; give the file another name"));
 }
 
-// A frame in the kernel's ring: its header and alignment, then a frame with a tag
-// that the kernel hands over apart. Blocks hold whole frames and are whole pages.
+constexpr uint32_t kDefaultRingFrame = 2048;
+
 std::string RingOf(uint32_t mtu) {
-  constexpr uint32_t kDefaultFrame = 2048;
-  constexpr uint32_t kPage = 4096;
-  const uint32_t frame = mtu + 14 + 4 + 80;
-  if (frame <= kDefaultFrame) return "";
-  const uint32_t pages = (frame + kPage - 1) / kPage * kPage;
-  return absl::StrCat(",blocksz=", pages, ",framesz=", pages, ",framecnt=256");
+  const uint32_t frame = PacketRingFrame(mtu);
+  if (frame == kDefaultRingFrame) return "";
+  return absl::StrCat(",blocksz=", frame, ",framesz=", frame, ",framecnt=256");
 }
 
 absl::StatusOr<std::string> Devargs(const TapDevice& device, const PortConfig& config, unsigned unique) {
@@ -124,6 +121,14 @@ bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '.' || c ==
 
 absl::StatusOr<std::string> DevargsOf(const PortConfig& config, unsigned unique) {
   return std::visit([&](const auto& device) { return Devargs(device, config, unique); }, config.device);
+}
+
+// Its header and alignment, then a frame with a tag that the kernel hands over
+// apart. Blocks hold whole frames and are whole pages.
+uint32_t PacketRingFrame(uint32_t mtu) {
+  constexpr uint32_t kPage = 4096;
+  const uint32_t frame = mtu + 14 + 4 + 80;
+  return frame <= kDefaultRingFrame ? kDefaultRingFrame : (frame + kPage - 1) / kPage * kPage;
 }
 
 absl::Status CheckPortConfig(const PortConfig& config) {

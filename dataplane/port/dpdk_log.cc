@@ -26,9 +26,10 @@ thread_local DpdkLogCapture* innermost = nullptr;
 
 // Said whenever something else has gone wrong, or always.
 constexpr absl::string_view kEmptyPhrases[] = {
-    "EAL: Driver cannot attach", "EAL: Failed to attach device",  "EAL: Failed to hotplug",
-    "failed to initialize",      "failed to create multiq qdisc", "Disabling rte flow support",
-    "All rt-signals are in use", "No Rx trigger signal",          "Failed to create pmd for"};
+    "EAL: Driver cannot attach",      "EAL: Failed to attach device",  "EAL: Failed to hotplug",
+    "failed to initialize",           "failed to create multiq qdisc", "Disabling rte flow support",
+    "All rt-signals are in use",      "No Rx trigger signal",          "Failed to create pmd for",
+    "Unable to create TAP interface", "TAP Unable to initialize"};
 
 bool IsEmptyPhrase(absl::string_view text) {
   for (absl::string_view phrase : kEmptyPhrases) {

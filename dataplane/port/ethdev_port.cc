@@ -219,7 +219,10 @@ absl::StatusOr<uint16_t> Acquire(const std::string& devargs) {
     const absl::Status probed = Step(driver.empty() ? name : driver, [&] { return rte_dev_probe(devargs.c_str()); });
     if (!probed.ok()) return probed;
     id = FindDevice(name);
-    if (!id) return absl::FailedPreconditionError(absl::StrCat(name, " is no Ethernet device"));
+    if (!id) {
+      rte_eal_hotplug_remove("vdev", name.c_str());
+      return absl::FailedPreconditionError(absl::StrCat(name, " is no Ethernet device"));
+    }
   }
   owner = {.id = owner_id, .name = "sluice"};
   const absl::Status owned = Step(name, [&] { return rte_eth_dev_owner_set(*id, &owner); });

@@ -19,4 +19,8 @@ inline constexpr uint32_t kMaxMtu = 65535;
 absl::Status CheckPortConfig(const PortConfig& config);
 absl::Status CheckMtu(uint32_t mtu);
 
+// Bytes that a frame of an `interface` port takes in the kernel's ring; what the
+// driver demands of a packet buffer is 32 less.
+uint32_t PacketRingFrame(uint32_t mtu);
+
 }  // namespace sluice

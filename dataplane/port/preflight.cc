@@ -25,6 +25,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "dataplane/port/port_check.h"
 
 namespace sluice {
 namespace {
@@ -50,14 +51,19 @@ absl::Status CheckTapInterface(const std::string& name) {
   return absl::FailedPreconditionError(absl::StrCat("net_tap: TAP interface ", name, " is in use already"));
 }
 
-absl::Status Check(const TapDevice& device, const std::string& port_name, const PreflightLimits&) {
+absl::Status Check(const TapDevice& device, const PortConfig& config, const PreflightLimits&) {
   const int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
   if (fd < 0) return Refusal(errno, "net_tap: cannot open /dev/net/tun");
   close(fd);
-  return CheckTapInterface(device.interface.empty() ? port_name : device.interface);
+  return CheckTapInterface(device.interface.empty() ? config.name : device.interface);
 }
 
-absl::Status Check(const InterfaceDevice&, const std::string&, const PreflightLimits&) {
+absl::Status Check(const InterfaceDevice&, const PortConfig& config, const PreflightLimits& limits) {
+  if (const uint32_t need = PacketRingFrame(config.mtu) - 32; need > limits.buffer_bytes) {
+    return absl::FailedPreconditionError(absl::StrCat("net_af_packet: an MTU of ", config.mtu,
+                                                      " needs packet buffers of ", need, " bytes; these have ",
+                                                      limits.buffer_bytes));
+  }
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd < 0) return Refusal(errno, "net_af_packet: cannot open an AF_PACKET socket");
   close(fd);
@@ -107,7 +113,7 @@ absl::Status CheckCapture(const PcapDevice& device, const PreflightLimits& limit
   return device.infinite_rx ? CheckInfinite(capture.get(), device.rx_file, limits) : absl::OkStatus();
 }
 
-absl::Status Check(const PcapDevice& device, const std::string&, const PreflightLimits& limits) {
+absl::Status Check(const PcapDevice& device, const PortConfig&, const PreflightLimits& limits) {
   if (!device.rx_file.empty()) {
     if (absl::Status status = CheckCapture(device, limits); !status.ok()) return status;
   }
@@ -122,24 +128,26 @@ absl::Status Check(const PcapDevice& device, const std::string&, const Preflight
   return Refusal(errno, absl::StrCat("net_pcap: cannot write ", device.tx_file));
 }
 
-absl::Status Check(const NullDevice& device, const std::string&, const PreflightLimits& limits) {
+absl::Status Check(const NullDevice& device, const PortConfig&, const PreflightLimits& limits) {
   if (device.rx_frame_bytes <= limits.buffer_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("net_null: frames of ", device.rx_frame_bytes,
                                                  " bytes do not fit a packet buffer of ", limits.buffer_bytes));
 }
 
-absl::Status Check(const PciDevice& device, const std::string&, const PreflightLimits& limits) {
+absl::Status Check(const PciDevice& device, const PortConfig&, const PreflightLimits& limits) {
   if (limits.use_pci) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "PCI device ", device.address, " cannot be used: PCI is off; the setting eal.pci: true turns it on"));
 }
 
-absl::Status Check(const RingDevice&, const std::string&, const PreflightLimits&) { return absl::OkStatus(); }
+absl::Status Check(const RingDevice&, const PortConfig&, const PreflightLimits&) { return absl::OkStatus(); }
 
-// net_pcap written out is checked as in its short form: with infinite_rx the
-// driver frees a ring twice if it finds too few buffers.
-absl::Status Check(const DevargsDevice& device, const std::string& port_name, const PreflightLimits& limits) {
+// Written out, PCI addresses and net_pcap are checked as in their short forms:
+// with infinite_rx, the driver frees a ring twice if it finds too few buffers.
+absl::Status Check(const DevargsDevice& device, const PortConfig& config, const PreflightLimits& limits) {
   const std::vector<std::string> words = absl::StrSplit(device.devargs, ',');
+  const PciDevice pci{words[0]};
+  if (DevargsOf({.name = config.name, .device = pci}, 0).ok()) return Check(pci, config, limits);
   if (!absl::StartsWith(words[0], "net_pcap") && !absl::StartsWith(words[0], "eth_pcap")) return absl::OkStatus();
   PcapDevice pcap;
   for (absl::string_view word : words) {
@@ -147,13 +155,13 @@ absl::Status Check(const DevargsDevice& device, const std::string& port_name, co
     if (absl::ConsumePrefix(&word, "tx_pcap=")) pcap.tx_file = std::string(word);
     if (absl::ConsumePrefix(&word, "infinite_rx=")) pcap.infinite_rx = word != "0";
   }
-  return Check(pcap, port_name, limits);
+  return Check(pcap, config, limits);
 }
 
 }  // namespace
 
 absl::Status Preflight(const PortConfig& config, const PreflightLimits& limits) {
-  return std::visit([&](const auto& device) { return Check(device, config.name, limits); }, config.device);
+  return std::visit([&](const auto& device) { return Check(device, config, limits); }, config.device);
 }
 
 }  // namespace sluice

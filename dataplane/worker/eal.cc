@@ -160,7 +160,7 @@ absl::Status Eal::Init(bool has_own_arguments) {
   }
   if (up_) return absl::OkStatus();
   const std::string what = absl::StrCat("DPDK does not start with ", absl::StrJoin(arguments_, " "));
-  if (!option_error.empty()) return absl::InvalidArgumentError(absl::StrCat(what, ": ", option_error));
+  if (!option_error.empty()) return absl::InvalidArgumentError(absl::StrCat("DPDK's arguments: ", option_error));
   return log.Failure(
       what, rte_errno,
       has_own_arguments && rte_errno == EINVAL ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal);
