@@ -16,7 +16,7 @@ namespace sluice::fuzz {
 namespace {
 
 // protobuf says on standard error what it does not take.
-[[maybe_unused]] const auto* const kBefore = google::protobuf::SetLogHandler(nullptr);
+[[maybe_unused]] auto* const kBefore = google::protobuf::SetLogHandler(nullptr);
 
 // True if there is nothing wrong.
 bool Accepted(const ViolationList& violations) {
