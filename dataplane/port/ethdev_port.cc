@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "dataplane/port/buffers.h"
 #include "dataplane/port/dpdk_log.h"
 
 namespace sluice {
@@ -275,15 +276,18 @@ EthdevPort::~EthdevPort() {
 void EthdevPort::DropKeptFrames() {
   std::array<rte_mbuf*, 32> mbufs;
   for (uint16_t queue = 0; queue < traits().rx_queues; ++queue) {
-    while (const uint16_t n = Receive(queue, mbufs.data(), mbufs.size())) rte_pktmbuf_free_bulk(mbufs.data(), n);
+    while (const uint16_t n = Receive(queue, mbufs.data(), mbufs.size())) FreeBuffers(mbufs.data(), n);
   }
 }
 
 uint16_t EthdevPort::Receive(uint16_t queue, rte_mbuf** mbufs, uint16_t n) {
-  return rte_eth_rx_burst(id_, queue, mbufs, n);
+  const uint16_t received = rte_eth_rx_burst(id_, queue, mbufs, n);
+  TakeUp(mbufs, received);
+  return received;
 }
 
 uint16_t EthdevPort::Transmit(uint16_t queue, rte_mbuf** mbufs, uint16_t n) {
+  PartWith(mbufs, n);
   return rte_eth_tx_burst(id_, queue, mbufs, n);
 }
 

@@ -14,6 +14,7 @@
 #include "dataplane/dataplane.h"
 #include "dataplane/packet/frame.h"
 #include "dataplane/packet/key.h"
+#include "dataplane/port/buffers.h"
 
 namespace sluice {
 
@@ -29,7 +30,7 @@ struct Burst {
 
   void Drop(rte_mbuf* mbuf, DropReason reason) {
     ++totals.drops[static_cast<int>(reason)];
-    rte_pktmbuf_free(mbuf);
+    FreeBuffer(mbuf);
   }
 };
 

@@ -1,10 +1,9 @@
 #include "dataplane/worker/execute.h"
 
-#include <rte_mbuf.h>
-
 #include <bit>
 
 #include "dataplane/packet/rewrite.h"
+#include "dataplane/port/buffers.h"
 
 namespace sluice {
 namespace {
@@ -40,7 +39,7 @@ void Executor::Run(const Snapshot& snapshot, uint8_t ingress, std::span<const Ac
       Apply(packet, actions[at]);
     }
   }
-  rte_pktmbuf_free(packet.mbuf);
+  FreeBuffer(packet.mbuf);
   if (packet.forwarded) {
     ++burst.totals.forwarded;
   } else {
@@ -69,13 +68,13 @@ void Executor::Apply(Packet& packet, const Action& action) {
 void Executor::Push(Packet& packet, uint16_t tpid) {
   Frame frame = FrameOf(packet.mbuf);
   if (!PushVlan(frame, packet.layout, tpid)) {
-    rte_mbuf* roomy = rte_pktmbuf_copy(packet.mbuf, pool_, 0, UINT32_MAX);
+    rte_mbuf* roomy = CopyBuffer(packet.mbuf, pool_);
     if (roomy == nullptr) {
       packet.NotSent(DropReason::kNoBuffers);
       packet.ended = true;
       return;
     }
-    rte_pktmbuf_free(packet.mbuf);
+    FreeBuffer(packet.mbuf);
     packet.mbuf = roomy;
     frame = FrameOf(roomy);
     PushVlan(frame, packet.layout, tpid);

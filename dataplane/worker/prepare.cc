@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dataplane/packet/parse.h"
+#include "dataplane/port/buffers.h"
 
 namespace sluice {
 namespace {
@@ -43,7 +44,8 @@ bool PullIntoFirst(rte_mbuf* mbuf) {
     if (next->data_len != 0) break;
     mbuf->next = next->next;
     --mbuf->nb_segs;
-    rte_pktmbuf_free_seg(next);
+    next->next = nullptr;
+    FreeBuffer(next);
   }
   return pulled;
 }

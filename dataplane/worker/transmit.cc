@@ -4,6 +4,9 @@
 #include <rte_ring.h>
 
 #include <bit>
+#include <cstring>
+
+#include "dataplane/port/buffers.h"
 
 namespace sluice {
 namespace {
@@ -13,19 +16,19 @@ constexpr uint32_t kVlanTag = 4;
 
 // The frame in one buffer; null if there is none. Takes the frame.
 rte_mbuf* InOneBuffer(rte_mbuf* mbuf, rte_mempool* pool) {
-  rte_mbuf* whole = rte_pktmbuf_alloc(pool);
+  rte_mbuf* whole = NewBuffer(pool);
   const auto length = static_cast<uint16_t>(mbuf->pkt_len);
   char* bytes = whole != nullptr ? rte_pktmbuf_append(whole, length) : nullptr;
   if (bytes == nullptr) {
-    rte_pktmbuf_free(whole);
-    rte_pktmbuf_free(mbuf);
+    FreeBuffer(whole);
+    FreeBuffer(mbuf);
     return nullptr;
   }
   for (const rte_mbuf* segment = mbuf; segment != nullptr; segment = segment->next) {
     std::memcpy(bytes, rte_pktmbuf_mtod(segment, const char*), segment->data_len);
     bytes += segment->data_len;
   }
-  rte_pktmbuf_free(mbuf);
+  FreeBuffer(mbuf);
   return whole;
 }
 
@@ -33,7 +36,7 @@ void HandOver(rte_ring* ring, rte_mbuf** mbufs, unsigned n, PortCounters& counte
   const unsigned taken = rte_ring_mp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
   if (taken == n) return;
   counters.drop_tx_full.Add(n - taken);
-  rte_pktmbuf_free_bulk(mbufs + taken, n - taken);
+  FreeBuffers(mbufs + taken, n - taken);
 }
 
 }  // namespace
@@ -49,7 +52,7 @@ void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortC
   counters.transmit_bytes.Add(bytes);
   if (sent == n) return;
   counters.drop_tx_full.Add(n - sent);
-  rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
+  FreeBuffers(mbufs + sent, n - sent);
 }
 
 bool Transmitter::Admit(const PortView& view, uint32_t length, unsigned tags) {
@@ -68,14 +71,14 @@ void Transmitter::Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, u
   if (Admit(snapshot.ports[port], mbuf->pkt_len, tags)) {
     Enqueue(snapshot, port, mbuf);
   } else {
-    rte_pktmbuf_free(mbuf);
+    FreeBuffer(mbuf);
   }
 }
 
 void Transmitter::SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
   const PortView& view = snapshot.ports[port];
   if (!Admit(view, mbuf->pkt_len, tags)) return;
-  rte_mbuf* copy = rte_pktmbuf_copy(mbuf, pool_, 0, UINT32_MAX);
+  rte_mbuf* copy = CopyBuffer(mbuf, pool_);
   if (copy == nullptr) {
     CountersOf(view).drop_no_buffers.Add(1);
     return;

@@ -8,12 +8,14 @@
 #include <cstring>
 #include <utility>
 
+#include "dataplane/port/buffers.h"
+
 namespace sluice {
 namespace {
 
 // Null if the pool is empty.
 rte_mbuf* NewSegment(rte_mempool* pool, const uint8_t* bytes, size_t length) {
-  rte_mbuf* mbuf = rte_pktmbuf_alloc(pool);
+  rte_mbuf* mbuf = NewBuffer(pool);
   if (mbuf == nullptr) return nullptr;
   char* room = rte_pktmbuf_append(mbuf, static_cast<uint16_t>(length));
   if (room == nullptr) abort();  // the test's cuts leave too much for one buffer
@@ -29,7 +31,7 @@ rte_mbuf* NewFrame(rte_mempool* pool, const MemoryFrame& frame) {
   for (const size_t end : ends) {
     rte_mbuf* segment = NewSegment(pool, frame.bytes.data() + begin, end - begin);
     if (segment == nullptr) {
-      rte_pktmbuf_free(first);
+      FreeBuffer(first);
       return nullptr;
     }
     if (first == nullptr) {
@@ -133,7 +135,7 @@ uint16_t MemoryPort::Transmit(uint16_t, rte_mbuf** mbufs, uint16_t n) {
       sent_.push_back(BytesOf(mbufs[i]));
       segments_.push_back(mbufs[i]->nb_segs);
     }
-    rte_pktmbuf_free(mbufs[i]);
+    FreeBuffer(mbufs[i]);
   }
   sent_count_ += taken;
   if (room_ != SIZE_MAX) room_ -= taken;
