@@ -2,10 +2,10 @@
 
 #include <rte_log.h>
 #include <spdlog/spdlog.h>
-#include <stdio.h>
 
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -58,7 +58,7 @@ void ToProcessLog(int level, const std::string& text) {
               text);
 }
 
-bool SpeaksOf(int error, absl::string_view reason) { return absl::StrContains(reason, std::strerror(error)); }
+bool SpeaksOf(int error, absl::string_view reason) { return absl::StrContains(reason, strerrordesc_np(error)); }
 
 }  // namespace
 
@@ -96,7 +96,7 @@ absl::Status DpdkLogCapture::Failure(absl::string_view what, int error, absl::St
   std::string reason = ReasonIn(lines_);
   // Drivers return a bare -1, which is no EPERM.
   if (error == EPERM) error = 0;
-  if (reason.empty()) reason = error != 0 ? std::strerror(error) : "the driver gives no reason";
+  if (reason.empty()) reason = error != 0 ? strerrordesc_np(error) : "the driver gives no reason";
   absl::StatusCode code = otherwise;
   if (error == EACCES || SpeaksOf(EPERM, reason) || SpeaksOf(EACCES, reason)) {
     code = absl::StatusCode::kPermissionDenied;

@@ -189,11 +189,11 @@ absl::Status SetUpQueues(uint16_t id, rte_mempool* pool, const rte_eth_dev_info&
 }
 
 absl::Status SetUpDevice(uint16_t id, rte_mempool* pool, const rte_eth_dev_info& info, Plan& plan) {
-  const absl::Status configured = Step(
+  absl::Status configured = Step(
       info.driver_name, [&] { return rte_eth_dev_configure(id, plan.rx_configured, plan.tx_configured, &plan.conf); });
   if (!configured.ok()) return configured;
   if (absl::Status status = SetUpQueues(id, pool, info, plan); !status.ok()) return status;
-  const absl::Status started = Step(info.driver_name, [&] { return rte_eth_dev_start(id); });
+  absl::Status started = Step(info.driver_name, [&] { return rte_eth_dev_start(id); });
   if (!started.ok()) return started;
   // Not every device can, or needs to.
   const DpdkLogCapture quiet;

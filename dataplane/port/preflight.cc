@@ -33,7 +33,7 @@ namespace {
 absl::Status Refusal(int error, absl::string_view what) {
   const bool permission = error == EPERM || error == EACCES;
   return absl::Status(permission ? absl::StatusCode::kPermissionDenied : absl::StatusCode::kFailedPrecondition,
-                      absl::StrCat(what, ": ", std::strerror(error)));
+                      absl::StrCat(what, ": ", strerrordesc_np(error)));
 }
 
 // The kernel would attach a second user to a TAP interface without a word, and

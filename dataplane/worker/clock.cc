@@ -1,7 +1,8 @@
 #include "dataplane/worker/clock.h"
 
 #include <rte_cycles.h>
-#include <time.h>
+
+#include <ctime>
 
 namespace sluice {
 

@@ -7,12 +7,12 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_version.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <optional>
 
@@ -107,12 +107,12 @@ std::vector<std::string> EalArguments(const DataplaneConfig& config, unsigned ma
   std::vector<std::string> arguments = {
       "sluiced", absl::StrCat("--lcores=0@", main_cpu), "--iova-mode=va", "--no-telemetry", "--file-prefix", prefix};
   if (memory.huge_pages) {
-    arguments.push_back("--in-memory");
+    arguments.emplace_back("--in-memory");
   } else {
     arguments.insert(arguments.end(), {"--no-huge", "--no-shconf"});
   }
   if (memory.megabytes != 0) arguments.insert(arguments.end(), {"-m", absl::StrCat(memory.megabytes)});
-  if (!config.use_pci) arguments.push_back("--no-pci");
+  if (!config.use_pci) arguments.emplace_back("--no-pci");
   arguments.insert(arguments.end(), config.eal_args.begin(), config.eal_args.end());
   return arguments;
 }

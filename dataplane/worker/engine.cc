@@ -55,7 +55,7 @@ void Engine::Start() {
 }
 
 const Engine::Entry* Engine::Find(uint32_t number) const {
-  const auto at = std::ranges::find(ports_, number, [](const Entry& entry) { return entry.attached->number; });
+  const auto at = std::ranges::find(ports_, number, [](const Entry& each) { return each.attached->number; });
   return at == ports_.end() ? nullptr : &*at;
 }
 
@@ -84,8 +84,11 @@ absl::Status Engine::Attach(Port& port, uint32_t number, const PortState& state)
         absl::StrCat("there are ", Dataplane::kMaxPorts, " ports already, the most that can be"));
   }
   if (Find(number) != nullptr) return absl::AlreadyExistsError(absl::StrCat("port number ", number, " is taken"));
-  ports_.push_back({NewPort(port, number), state});
-  std::ranges::sort(ports_, {}, [](const Entry& entry) { return entry.attached->number; });
+  Entry entry;
+  entry.attached = NewPort(port, number);
+  entry.state = state;
+  ports_.push_back(std::move(entry));
+  std::ranges::sort(ports_, {}, [](const Entry& each) { return each.attached->number; });
   Publish();
   return absl::OkStatus();
 }
@@ -95,7 +98,7 @@ absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
   const auto unused = std::make_shared<std::latch>(1);
   {
     const std::lock_guard lock(mutex_);
-    const auto at = std::ranges::find(ports_, number, [](const Entry& entry) { return entry.attached->number; });
+    const auto at = std::ranges::find(ports_, number, [](const Entry& each) { return each.attached->number; });
     if (at == ports_.end()) return absl::NotFoundError(absl::StrCat("there is no port ", number));
     port = std::move(at->attached);
     ports_.erase(at);
@@ -110,7 +113,7 @@ absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
 
 absl::Status Engine::SetState(uint32_t number, const PortState& state) {
   const std::lock_guard lock(mutex_);
-  const auto at = std::ranges::find(ports_, number, [](const Entry& entry) { return entry.attached->number; });
+  const auto at = std::ranges::find(ports_, number, [](const Entry& each) { return each.attached->number; });
   if (at == ports_.end()) return absl::NotFoundError(absl::StrCat("there is no port ", number));
   at->state = state;
   Publish();
@@ -145,7 +148,7 @@ void Engine::Publish() {
     if (entry.state.enabled) next->enabled |= 1u << i;
     if (port.hand_over != nullptr) next->hand_overs[port.tx_owner].push_back(i);
     if (!entry.state.enabled || !entry.state.receive) continue;
-    for (uint16_t queue = 0; queue < port.rx_workers.size(); ++queue) {
+    for (uint16_t queue = 0; queue < port.port->traits().rx_queues; ++queue) {
       next->polls[port.rx_workers[queue]].push_back({.port = i, .queue = queue, .wake_fd = port.port->WakeFd(queue)});
     }
   }

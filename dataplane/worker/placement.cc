@@ -1,17 +1,17 @@
 #include "dataplane/worker/placement.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <sys/types.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <system_error>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -74,6 +74,16 @@ absl::Status SetAffinity(pid_t thread, const std::vector<unsigned>& cpus) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot bind a thread to the CPUs ", absl::StrJoin(cpus, ", ")));
 }
 
+// Of files in a folder; none if it cannot be read.
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename());
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<Placement> PlaceWorkers(const std::vector<unsigned>& allowed, const std::vector<unsigned>& wanted,
@@ -108,26 +118,20 @@ absl::StatusOr<std::vector<unsigned>> AllowedCpus() {
 absl::Status PinThisThread(const std::vector<unsigned>& cpus) { return SetAffinity(0, cpus); }
 
 absl::Status PinAllThreads(const std::vector<unsigned>& cpus) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
-  if (tasks == nullptr) return absl::ErrnoToStatus(errno, "cannot list the threads in /proc/self/task");
-  while (const dirent* entry = readdir(tasks.get())) {
-    const std::string_view name = entry->d_name;
+  const std::vector<std::string> tasks = NamesIn("/proc/self/task");
+  if (tasks.empty()) return absl::InternalError("cannot list the threads in /proc/self/task");
+  for (const std::string& task : tasks) {
     pid_t thread = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), thread).ec != std::errc()) continue;
+    if (!absl::SimpleAtoi(task, &thread)) continue;
     if (absl::Status status = SetAffinity(thread, cpus); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 int NumaNodeOf(unsigned cpu) {
-  const std::string path = absl::StrCat("/sys/devices/system/cpu/cpu", cpu);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
-  if (folder == nullptr) return -1;
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
+  for (const std::string& name : NamesIn(absl::StrCat("/sys/devices/system/cpu/cpu", cpu))) {
     int node = 0;
-    if (name.starts_with("node") && std::from_chars(name.data() + 4, name.data() + name.size(), node).ec == std::errc())
-      return node;
+    if (absl::StartsWith(name, "node") && absl::SimpleAtoi(name.substr(4), &node)) return node;
   }
   return -1;
 }

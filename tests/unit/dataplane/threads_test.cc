@@ -138,64 +138,86 @@ TEST_F(ThreadsTest, QueuesAreSpreadOverWorkers) {
   for (const WorkerInfo& worker : switch_->engine().Workers()) EXPECT_EQ(worker.rx_queues, 1u);
 }
 
+// Creates, replaces and deletes flows at random until told to stop, then deletes
+// the rest. Sums the final counters of all their lives.
+class RandomChanges {
+ public:
+  explicit RandomChanges(TestSwitch& test_switch) : switch_(test_switch), thread_([this] { Run(); }) {}
+  // Packets that flows have counted.
+  uint64_t Stop() {
+    stop_ = true;
+    thread_.join();
+    return counted_;
+  }
+
+ private:
+  void Run() {
+    while (!stop_) {
+      if (flows_.size() < 20 || random_() % 2 == 0) {
+        Create();
+      } else {
+        Delete(random_() % flows_.size());
+      }
+      ASSERT_TRUE(switch_.Conserves());
+    }
+    while (!flows_.empty()) Delete(0);
+  }
+
+  void Create() {
+    ActionList actions = {OutputTo(1 + random_() % 6), Of(ActionType::kDecTtl), OutputTo(1 + random_() % 6)};
+    if (random_() % 4 == 0) actions = {Of(ActionType::kOutputAll)};
+    if (random_() % 4 == 0) actions.erase(actions.begin());
+    if (random_() % 8 == 0) actions.clear();
+    CreateFlow create;
+    create.spec.priority = static_cast<uint16_t>(flows_.size() * 100 + random_() % 100);
+    create.spec.match = MatchOf({{Field::kUdpDst, random_() % 50}});
+    create.spec.actions = actions;
+    create.allow_existing = true;
+    const FlowChange change = create;
+    switch_.flows().Write({&change, 1}, BatchMode::kPerItem, false, [this](std::vector<FlowChangeResult> results) {
+      if (results[0].created) flows_.push_back(results[0].flow.id);
+    });
+  }
+
+  void Delete(size_t victim) {
+    counted_ += switch_.DeleteFlow(flows_[victim]).packets;
+    flows_.erase(flows_.begin() + static_cast<ptrdiff_t>(victim));
+  }
+
+  TestSwitch& switch_;
+  std::mt19937 random_{7};
+  std::vector<uint64_t> flows_;
+  uint64_t counted_ = 0;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
 // Flows come, change and go while packets of all kinds run; whenever somebody
 // looks, received = forwarded + drops, and in the end every packet of a flow is
 // in the counters of one of its lives.
 TEST_F(ThreadsTest, ConservationUnderRandomChanges) {
   Start(2);
-  for (uint32_t number = 1; number <= 4; ++number) switch_->AddPort(number, {.rx_queues = 2, .tx_queues = 2});
-  for (uint32_t number = 1; number <= 4; ++number) switch_->port(number).KeepNothing();
+  for (uint32_t number = 1; number <= 4; ++number) {
+    switch_->AddPort(number, {.rx_queues = 2, .tx_queues = 2}).KeepNothing();
+  }
   switch_->engine().Start();
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> counted{0};
-  std::thread changes([&] {
-    std::mt19937 random(7);
-    std::vector<uint64_t> flows;
-    while (!stop) {
-      if (flows.size() < 20 || random() % 2 == 0) {
-        const auto udp = static_cast<uint16_t>(random() % 50);
-        const uint16_t priority = static_cast<uint16_t>(flows.size() * 100 + random() % 100);
-        ActionList actions = {OutputTo(1 + random() % 6), Of(ActionType::kDecTtl), OutputTo(1 + random() % 6)};
-        if (random() % 4 == 0) actions = {Of(ActionType::kOutputAll)};
-        if (random() % 4 == 0) actions.erase(actions.begin());
-        if (random() % 8 == 0) actions.clear();
-        CreateFlow create;
-        create.spec = {.priority = priority, .match = MatchOf({{Field::kUdpDst, udp}}), .actions = actions};
-        create.allow_existing = true;
-        const FlowChange change = create;
-        switch_->flows().Write({&change, 1}, BatchMode::kPerItem, false, [&](std::vector<FlowChangeResult> results) {
-          if (results[0].created) flows.push_back(results[0].flow.id);
-        });
-      } else {
-        const size_t victim = random() % flows.size();
-        counted += switch_->DeleteFlow(flows[victim]).packets;
-        flows.erase(flows.begin() + static_cast<ptrdiff_t>(victim));
-      }
-      ASSERT_TRUE(switch_->Conserves());
-    }
-    for (const uint64_t flow : flows) counted += switch_->DeleteFlow(flow).packets;
-  });
+  RandomChanges changes(*switch_);
   std::mt19937 random(11);
   const uint64_t frames = 4000 * kScale;
   for (uint64_t i = 0; i < frames; ++i) {
     Bytes frame = Udp(static_cast<uint16_t>(random() % 50), "x", static_cast<uint8_t>(1 + random() % 2));
     if (random() % 64 == 0) frame.resize(random() % 20);
     switch_->port(1 + random() % 4).Deliver(std::move(frame), random() % 2);
-    if (i % 256 == 0) {
-      ASSERT_TRUE(WaitUntil([&] { return Received() + 512 > i; }));
-    }
+    if (i % 256 == 0) ASSERT_TRUE(WaitUntil([&] { return Received() + 512 > i; }));
   }
   EXPECT_TRUE(WaitUntil([&] { return Received() == frames; }));
-  stop = true;
-  changes.join();
+  const uint64_t counted = changes.Stop();
   const PacketTotals totals = switch_->engine().Totals();
   EXPECT_EQ(totals.received, frames);
-  EXPECT_TRUE(switch_->Conserves());
-  EXPECT_EQ(counted, frames - totals.drops[static_cast<int>(DropReason::kNoFlow)] -
-                         totals.drops[static_cast<int>(DropReason::kMalformed)]);
+  EXPECT_EQ(counted, frames - switch_->Drops(DropReason::kNoFlow) - switch_->Drops(DropReason::kMalformed));
   EXPECT_GT(totals.forwarded, 0u);
-  EXPECT_GT(totals.drops[static_cast<int>(DropReason::kTtl)], 0u);
-  EXPECT_GT(totals.drops[static_cast<int>(DropReason::kNoSuchPort)], 0u);
+  EXPECT_GT(switch_->Drops(DropReason::kTtl), 0u);
+  EXPECT_GT(switch_->Drops(DropReason::kNoSuchPort), 0u);
 }
 
 // Whoever sees that N packets were received sees their flow and port counters.
