@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "server/listen_address.h"
 #include "server/quote.h"
+#include "server/yaml_document.h"
 #include "server/yaml_section.h"
 
 namespace sluice {
@@ -276,11 +277,7 @@ absl::StatusOr<ServerConfig> ParseConfig(const std::string& text, const std::str
     return errors.status();
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      errors.Add(documents[1].Mark(), "a second YAML document begins; one a file would be right");
-    }
-    if (!documents.empty()) ReadRoot(YamlSection(errors, documents[0], ""), config);
+    ReadRoot(YamlSection(errors, LoadDocument(text, errors), ""), config);
   } catch (const YAML::Exception& e) {
     errors.Add(e.mark, absl::StrCat("not YAML: ", e.msg, "; key: value lines with equal indents would be right"));
   } catch (const std::exception& e) {
