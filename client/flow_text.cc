@@ -148,13 +148,26 @@ absl::string_view WithoutComment(absl::string_view line) {
   return line;
 }
 
+// What an error quotes may hold anything, and terminals obey some of it.
+std::string WithoutControls(absl::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&out, "\\x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<FlowText> ParseFlow(absl::string_view text, const TextOptions& options) {
   FlowText flow;
   if (const TextError error = FlowParser(options).Parse(text, &flow)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(options.source, ":", options.line, ":", error.column, ": ", error.text));
+        absl::StrCat(options.source, ":", options.line, ":", error.column, ": ", WithoutControls(error.text)));
   }
   return flow;
 }
