@@ -39,7 +39,7 @@ void Executor::Run(const Snapshot& snapshot, uint8_t ingress, std::span<const Ac
       Apply(packet, actions[at]);
     }
   }
-  FreeBuffer(packet.mbuf);
+  if (packet.mbuf != nullptr) FreeBuffer(packet.mbuf);
   if (packet.forwarded) {
     ++burst.totals.forwarded;
   } else {

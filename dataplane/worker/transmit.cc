@@ -11,9 +11,6 @@
 namespace sluice {
 namespace {
 
-constexpr uint32_t kEthernetHeader = 14;
-constexpr uint32_t kVlanTag = 4;
-
 // The frame in one buffer; null if there is none. Takes the frame.
 rte_mbuf* InOneBuffer(rte_mbuf* mbuf, rte_mempool* pool) {
   rte_mbuf* whole = NewBuffer(pool);
@@ -55,50 +52,34 @@ void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortC
   FreeBuffers(mbufs + sent, n - sent);
 }
 
-bool Transmitter::Admit(const PortView& view, uint32_t length, unsigned tags) {
-  if (!view.enabled) {
-    CountersOf(view).drop_down.Add(1);
-    return false;
-  }
-  if (length > view.max_frame || length > view.mtu + kEthernetHeader + kVlanTag * tags) {
-    CountersOf(view).drop_mtu.Add(1);
-    return false;
-  }
-  return true;
+void Transmitter::CountUnfit(const PortView& view) {
+  (view.enabled ? CountersOf(view).drop_mtu : CountersOf(view).drop_down).Add(1);
 }
 
-void Transmitter::Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
-  if (Admit(snapshot.ports[port], mbuf->pkt_len, tags)) {
-    Enqueue(snapshot, port, mbuf);
-  } else {
+// What does not fit, and what must be put into one buffer first.
+void Transmitter::SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
+  if (!Fits(view, mbuf->pkt_len, tags)) {
+    CountUnfit(view);
     FreeBuffer(mbuf);
+    return;
+  }
+  mbuf = InOneBuffer(mbuf, pool_);
+  if (mbuf != nullptr) {
+    Enqueue(view, port, mbuf);
+  } else {
+    CountersOf(view).drop_no_buffers.Add(1);
   }
 }
 
 void Transmitter::SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
   const PortView& view = snapshot.ports[port];
-  if (!Admit(view, mbuf->pkt_len, tags)) return;
+  if (!Fits(view, mbuf->pkt_len, tags)) return CountUnfit(view);
   rte_mbuf* copy = CopyBuffer(mbuf, pool_);
   if (copy == nullptr) {
     CountersOf(view).drop_no_buffers.Add(1);
     return;
   }
-  Enqueue(snapshot, port, copy);
-}
-
-void Transmitter::Enqueue(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf) {
-  const PortView& view = snapshot.ports[port];
-  if (mbuf->nb_segs > 1 && !view.takes_segments) {
-    mbuf = InOneBuffer(mbuf, pool_);
-    if (mbuf == nullptr) {
-      CountersOf(view).drop_no_buffers.Add(1);
-      return;
-    }
-  }
-  Stage& stage = stages_[port];
-  stage.mbufs[stage.count++] = mbuf;
-  staged_ |= 1u << port;
-  if (stage.count == stage.mbufs.size()) FlushPort(view, stage);
+  Send(snapshot, port, copy, tags);
 }
 
 void Transmitter::FlushPort(const PortView& view, Stage& stage) {

@@ -25,7 +25,14 @@ class Transmitter {
   Transmitter(unsigned worker, rte_mempool* pool) : worker_(worker), pool_(pool) {}
 
   // Takes the frame. `tags`: VLAN tags that the MTU does not count.
-  void Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags);
+  void Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
+    const PortView& view = snapshot.ports[port];
+    if (Fits(view, mbuf->pkt_len, tags) && (mbuf->nb_segs == 1 || view.takes_segments)) [[likely]] {
+      Enqueue(view, port, mbuf);
+    } else {
+      SendOther(view, port, mbuf, tags);
+    }
+  }
   // Sends a copy; the frame stays the caller's.
   void SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags);
   // Hands all staged frames to their ports, or to the workers that own these.
@@ -40,8 +47,19 @@ class Transmitter {
   };
 
   PortCounters& CountersOf(const PortView& view) { return view.attached->counters[worker_]; }
-  bool Admit(const PortView& view, uint32_t length, unsigned tags);
-  void Enqueue(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf);
+  static bool Fits(const PortView& view, uint32_t length, unsigned tags) {
+    constexpr uint32_t kEthernetHeader = 14;
+    constexpr uint32_t kVlanTag = 4;
+    return view.enabled && length <= view.max_frame && length <= view.mtu + kEthernetHeader + kVlanTag * tags;
+  }
+  void Enqueue(const PortView& view, uint8_t port, rte_mbuf* mbuf) {
+    Stage& stage = stages_[port];
+    stage.mbufs[stage.count++] = mbuf;
+    staged_ |= 1u << port;
+    if (stage.count == stage.mbufs.size()) FlushPort(view, stage);
+  }
+  void CountUnfit(const PortView& view);
+  void SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags);
   void FlushPort(const PortView& view, Stage& stage);
 
   const unsigned worker_;
