@@ -122,7 +122,7 @@ TEST_F(Capture, RefusesFilesThatEndTooEarly) {
   for (const size_t cut : {size_t{1}, size_t{9018}, size_t{9018 + 15}}) {
     const std::string path = Write("cut", whole.substr(0, whole.size() - cut));
     const absl::Status status = ReadCapture(path).status();
-    EXPECT_THAT(status.message(), StartsWith(path + ": frame 3: ")) << cut;
+    EXPECT_THAT(std::string(status.message()), StartsWith(path + ": frame 3: ")) << cut;
     EXPECT_THAT(status.message(), HasSubstr("truncated")) << cut;
   }
   const std::string ng = Pcapng({1}, kFrames);
@@ -132,7 +132,7 @@ TEST_F(Capture, RefusesFilesThatEndTooEarly) {
 
 TEST_F(Capture, RefusesWhatIsNoCapture) {
   const std::string path = Write("text", "this is no capture file at all, whatever it may be called");
-  EXPECT_THAT(ReadCapture(path).status().message(),
+  EXPECT_THAT(std::string(ReadCapture(path).status().message()),
               testing::AllOf(StartsWith(path + ": "), HasSubstr("unknown file format")));
   EXPECT_EQ(ReadCapture(Path("absent")).status().message(), Path("absent") + ": No such file or directory");
 }
