@@ -1,0 +1,1 @@
+// Gives the headers that tests share a program to be precompiled for.
