@@ -83,7 +83,7 @@ class Completer {
     } else if (is_option) {
       AddOptions(out);
     } else {
-      AddCommands(out);
+      if (arguments_ == 0) AddCommands(out);
       const CLI::Option* argument = FindArgument(command_, arguments_);
       if (argument != nullptr) AddValues(*argument, out);
     }
