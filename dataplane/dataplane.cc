@@ -26,9 +26,11 @@ absl::Status CheckRange(const char* what, uint64_t value, uint64_t least, uint64
 
 absl::Status CheckConfig(const DataplaneConfig& config) {
   // The buffers' size and headroom together must fit 16 bits.
-  for (const absl::Status& status : {CheckRange("rx_burst", config.rx_burst, 1, kBatch),
-                                     CheckRange("packet_buffers", config.packet_buffers, 512, 1 << 24),
-                                     CheckRange("packet_buffer_bytes", config.packet_buffer_bytes, 512, 65407)}) {
+  for (const absl::Status& status :
+       {CheckRange("rx_burst", config.rx_burst, 1, kBatch),
+        CheckRange("packet_buffers", config.packet_buffers, 512, 1 << 24),
+        CheckRange("packet_buffer_bytes", config.packet_buffer_bytes, 512, 65407),
+        CheckRange("flow_cache_entries", config.flow_cache_entries, 0, kMaxFlowCacheEntries)}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -70,8 +72,11 @@ class Dataplane::Impl {
       : eal_(std::move(eal)),
         reclaimer_(static_cast<unsigned>(placement.worker_cpus.size())),
         flows_(static_cast<unsigned>(placement.worker_cpus.size()), config.limits, reclaimer_),
-        engine_({.worker_cpus = placement.worker_cpus, .idle = config.idle, .rx_burst = config.rx_burst}, eal_->pool(),
-                flows_, reclaimer_),
+        engine_({.worker_cpus = placement.worker_cpus,
+                 .idle = config.idle,
+                 .rx_burst = config.rx_burst,
+                 .flow_cache_entries = config.flow_cache_entries},
+                eal_->pool(), flows_, reclaimer_),
         ports_({.workers = static_cast<unsigned>(placement.worker_cpus.size()),
                 .buffer_bytes = config.packet_buffer_bytes,
                 .use_pci = config.use_pci},
@@ -114,6 +119,15 @@ Dataplane::Dataplane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Dataplane::~Dataplane() = default;
 
 FlowTable& Dataplane::flows() { return impl_->flows(); }
+
+absl::Status Dataplane::SetFlowCacheEntries(uint32_t entries) {
+  absl::Status status = CheckRange("flow_cache_entries", entries, 0, kMaxFlowCacheEntries);
+  if (status.ok()) impl_->engine().SetFlowCache(entries);
+  return status;
+}
+
+uint32_t Dataplane::flow_cache_entries() const { return impl_->engine().flow_cache_entries(); }
+
 absl::StatusOr<PortInfo> Dataplane::AddPort(const PortConfig& config) { return impl_->ports().Add(config); }
 absl::StatusOr<PortInfo> Dataplane::RemovePort(uint32_t number) { return impl_->ports().Remove(number); }
 absl::StatusOr<PortInfo> Dataplane::UpdatePort(uint32_t number, const PortChange& change) {

@@ -30,6 +30,9 @@ enum class IdleMode {
   kPoll,      // never sleep
 };
 
+inline constexpr uint32_t kDefaultFlowCacheEntries = 131'072;
+inline constexpr uint32_t kMaxFlowCacheEntries = 1 << 24;
+
 struct DataplaneConfig {
   HugePages huge_pages = HugePages::kNever;
   uint32_t memory_mb = 0;               // 0: what the pool below needs, and room for tables
@@ -41,6 +44,8 @@ struct DataplaneConfig {
   unsigned worker_count = 1;
   IdleMode idle = IdleMode::kAdaptive;
   unsigned rx_burst = 32;  // frames taken from a queue at a time, 1 to 32
+  // Answers that a worker remembers, 16 bytes each; rounded up to a power of two; 0: none.
+  uint32_t flow_cache_entries = kDefaultFlowCacheEntries;
   FlowTableLimits limits;
 };
 
@@ -73,7 +78,10 @@ struct WorkerInfo {
   uint64_t busy_cycles = 0;  // TSC cycles of polls that brought packets
   uint64_t idle_cycles = 0;  // TSC cycles of the others, sleep included
   uint64_t sleeps = 0;
-  uint64_t bursts = 0;  // polls that brought packets
+  uint64_t bursts = 0;                // polls that brought packets
+  uint64_t flow_cache_hits = 0;       // packets
+  uint64_t flow_cache_misses = 0;     // packets
+  uint64_t flow_cache_evictions = 0;  // answers that held and gave way to others
   PacketTotals totals;
 };
 
@@ -88,6 +96,11 @@ class Dataplane {
   ~Dataplane();
 
   FlowTable& flows();
+
+  // Of every worker, from its next burst on, empty; 0: none. INVALID_ARGUMENT
+  // beyond kMaxFlowCacheEntries.
+  absl::Status SetFlowCacheEntries(uint32_t entries);
+  uint32_t flow_cache_entries() const;
 
   // Waits for the device, not for workers. ALREADY_EXISTS, INVALID_ARGUMENT,
   // PERMISSION_DENIED, RESOURCE_EXHAUSTED (ports), FAILED_PRECONDITION with the

@@ -55,8 +55,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "dataplane/classifier/change_log.h"
 #include "dataplane/classifier/entry.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/packet/key.h"
@@ -64,6 +66,7 @@
 namespace sluice {
 
 class ClassifierTable;
+struct Interest;
 
 // Packets that are looked up together.
 inline constexpr unsigned kBatch = 32;
@@ -72,8 +75,25 @@ inline constexpr unsigned kBatch = 32;
 // CountHits. What a worker holds of an entry is valid until its next quiescent
 // state.
 
+// What a burst sees of the tables.
+struct TableView {
+  uint64_t version;
+  uint64_t horizon;          // answers of versions before it are forgotten
+  const Interest* interest;  // enough for the version
+  const ChangeLog* log;
+};
+
 class Classifier {
  public:
+  Classifier();
+  ~Classifier();
+
+  // A worker takes it once a burst, before it parses.
+  TableView View() const {
+    const uint64_t horizon = log_.horizon();
+    const uint64_t version = version_.load(std::memory_order_acquire);
+    return {version, horizon, interest_.load(std::memory_order_acquire), &log_};
+  }
   // The version that a burst sees; a worker reads it once a burst.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
@@ -82,6 +102,14 @@ class Classifier {
   void Lookup(unsigned worker, uint8_t table_id, uint64_t version, const PacketKey* keys, unsigned n,
               const ClassifierEntry** entries);
 
+  // Counts packets as looked up for which a worker remembered what a lookup gave:
+  // those of the bitmap, with their entries.
+  void CountRemembered(unsigned worker, uint8_t table_id, uint32_t packets, const ClassifierEntry* const* entries);
+
+  // The writer's: of versions to come. Returns the one before.
+  std::unique_ptr<const Interest> SetInterest(std::unique_ptr<const Interest> interest);
+  const Interest& interest() const { return *interest_.load(std::memory_order_relaxed); }
+  ChangeLog& log() { return log_; }
   // The writer's: makes visible what was done for `version`.
   void Publish(uint64_t version) { version_.store(version, std::memory_order_release); }
   // The writer's: the table exists from now on.
@@ -89,6 +117,8 @@ class Classifier {
 
  private:
   alignas(64) std::atomic<uint64_t> version_{1};
+  std::atomic<const Interest*> interest_;
+  ChangeLog log_;
   alignas(64) std::array<std::atomic<ClassifierTable*>, 256> tables_{};
 };
 

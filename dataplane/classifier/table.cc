@@ -83,6 +83,11 @@ void ClassifierTable::Lookup(unsigned worker, uint64_t version, const PacketKey*
   AddOwn(counts_[worker].masks_visited, visited);
 }
 
+void ClassifierTable::CountRemembered(unsigned worker, uint64_t lookups, uint64_t matches) {
+  AddOwn(counts_[worker].lookups, lookups);
+  AddOwn(counts_[worker].matches, matches);
+}
+
 Subtable* ClassifierTable::Find(const PacketKey& mask) const {
   const auto found = subtables_.find(mask);
   return found == subtables_.end() ? nullptr : found->second.get();

@@ -34,6 +34,8 @@ class ClassifierTable {
   // n from 1 to kBatch; entries[i] is null before.
   void Lookup(unsigned worker, uint64_t version, const PacketKey* keys, unsigned n, const ClassifierEntry** entries);
 
+  void CountRemembered(unsigned worker, uint64_t lookups, uint64_t matches);
+
   uint8_t id() const { return id_; }
   Subtable* Find(const PacketKey& mask) const;
   // The mask's subtable, made if there is none.

@@ -35,6 +35,11 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
+inline bool IsOutput(const Action& action) {
+  return action.type == ActionType::kOutput || action.type == ActionType::kOutputInPort ||
+         action.type == ActionType::kOutputAll;
+}
+
 // In order; none: drop.
 using ActionList = std::vector<Action>;
 

@@ -17,6 +17,15 @@ size_t HashOf(std::span<const Action> actions) {
   return hash;
 }
 
+uint32_t OnlyPort(std::span<const Action> actions) {
+  const bool only = actions.size() == 1 && actions[0].type == ActionType::kOutput;
+  return only ? actions[0].port : StoredActions::kNoOnlyPort;
+}
+
+bool Rewrites(std::span<const Action> actions) {
+  return !std::ranges::all_of(actions, [](const Action& action) { return IsOutput(action); });
+}
+
 }  // namespace
 
 bool ActionStore::Equal::operator()(const StoredActions* list, const Probe& probe) const {
@@ -32,7 +41,9 @@ const StoredActions* ActionStore::Acquire(std::span<const Action> actions) {
   auto found = lists_.find(probe);
   if (found == lists_.end()) {
     void* memory = ::operator new(sizeof(StoredActions) + actions.size_bytes());
-    auto* list = new (memory) StoredActions{probe.hash, 0, static_cast<uint32_t>(actions.size())};
+    auto* list = new (memory)
+        StoredActions{probe.hash, 0, static_cast<uint32_t>(actions.size()), OnlyPort(actions), Rewrites(actions)};
+    rewriting_ += list->rewrites;
     std::ranges::uninitialized_copy(actions, std::span(reinterpret_cast<Action*>(list + 1), actions.size()));
     found = lists_.insert(list).first;
   }
@@ -43,6 +54,7 @@ const StoredActions* ActionStore::Acquire(std::span<const Action> actions) {
 void ActionStore::Release(const StoredActions* list) {
   auto* mine = const_cast<StoredActions*>(list);
   if (--mine->references > 0) return;
+  rewriting_ -= mine->rewrites;
   lists_.erase(mine);
   ::operator delete(mine);
 }

@@ -20,7 +20,10 @@ struct alignas(alignof(Action)) StoredActions {
   size_t hash;
   uint32_t references;
   uint32_t count;
+  uint32_t only_port;  // the list is an output to this port and nothing else; kNoOnlyPort: it is not
+  bool rewrites;       // some action changes the packet
 
+  static constexpr uint32_t kNoOnlyPort = ~uint32_t{0};
   std::span<const Action> actions() const { return {reinterpret_cast<const Action*>(this + 1), count}; }
 };
 
@@ -36,6 +39,8 @@ class ActionStore {
   // Drops a reference; with the last the list goes.
   void Release(const StoredActions* list);
   size_t size() const { return lists_.size(); }
+  // How many lists rewrite packets.
+  size_t rewriting() const { return rewriting_; }
 
  private:
   struct Probe {
@@ -55,6 +60,7 @@ class ActionStore {
   };
 
   absl::flat_hash_set<StoredActions*, Hash, Equal> lists_;
+  size_t rewriting_ = 0;
 };
 
 }  // namespace sluice

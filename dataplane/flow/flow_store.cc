@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "dataplane/classifier/interest.h"
 
 namespace sluice {
 namespace {
@@ -25,11 +26,14 @@ bool HasPriority(const Subtable& subtable, uint16_t priority) {
   return lowest != ranks.end() && PriorityOf(*lowest) == priority;
 }
 
+void Include(PacketKey& all, const PacketKey& mask) {
+  for (size_t i = 0; i < kKeyWords; ++i) SetWord(all, i, WordOf(all, i) | WordOf(mask, i));
+}
+
 }  // namespace
 
 bool Waste::empty() const {
-  return garbage.empty() && flows.empty() &&
-         std::ranges::all_of(entries, [](const auto& list) { return list.empty(); });
+  return flows.empty() && std::ranges::all_of(entries, [](const auto& list) { return list.empty(); });
 }
 
 FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key)
@@ -117,6 +121,8 @@ Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
   LinkEntry(flow.entry);
   subtable.standing.ranks.insert(rank);
   table.CountFlow(subtable);
+  Include(looked_at_, subtable.mask());
+  classifier_.log().Add(spec.match.value, subtable.mask(), rank, version_, garbage_);
   flows_.emplace_hint(flows_.end(), flow.id, &flow);
   return flow;
 }
@@ -165,13 +171,32 @@ void FlowStore::Publish() {
     in_use_.set(table.id());
   }
   Settle();
+  PublishInterest();
   classifier_.Publish(version_++);
 }
 
+void FlowStore::PublishInterest() {
+  const Interest& interest = classifier_.interest();
+  const bool rewrites = actions_.rewriting() > 0;
+  if (interest.mask == looked_at_ && (interest.rewrites || !rewrites)) return;
+  garbage_.Add(classifier_.SetInterest(std::make_unique<Interest>(looked_at_, rewrites, HashKey::Random())));
+}
+
+void FlowStore::ShrinkInterest() {
+  if (!std::exchange(masks_have_gone_, false)) return;
+  looked_at_ = {};
+  for (const auto& table : tables_) {
+    if (table != nullptr)
+      table->ForEachSubtable([&](const Subtable& subtable) { Include(looked_at_, subtable.mask()); });
+  }
+  PublishInterest();
+}
+
 void FlowStore::Settle() {
+  masks_have_gone_ |= std::ranges::any_of(touched_, [](const Subtable* subtable) { return subtable->linked() == 0; });
   // The subtables that go are waste, and still there for the second loop.
-  for (Subtable* subtable : touched_) subtable->standing.table.Settle(*subtable, waste_.garbage);
-  for (const Subtable* subtable : touched_) subtable->standing.table.PublishOrder(waste_.garbage);
+  for (Subtable* subtable : touched_) subtable->standing.table.Settle(*subtable, garbage_);
+  for (const Subtable* subtable : touched_) subtable->standing.table.PublishOrder(garbage_);
   touched_.clear();
 }
 
@@ -181,6 +206,11 @@ void FlowStore::Unlink(const Retired& retired) {
   Flow* flow = retired.entry->flow;
   flow->subtable->standing.ranks.erase(retired.entry->rank);
   waste_.flows.push_back(flow);
+}
+
+Waste FlowStore::TakeWaste() {
+  waste_.version = classifier_.version();
+  return std::exchange(waste_, {});
 }
 
 void FlowStore::Free(const Waste& waste) {
@@ -214,7 +244,7 @@ ClassifierEntry* FlowStore::NewEntry(Flow& flow, uint64_t rank, std::span<const 
 }
 
 void FlowStore::LinkEntry(ClassifierEntry* entry) {
-  entry->flow->subtable->Link(entry, waste_.garbage);
+  entry->flow->subtable->Link(entry, garbage_);
   Touch(*entry->flow->subtable);
 }
 
@@ -226,7 +256,7 @@ void FlowStore::DropEntry(ClassifierEntry* entry) {
 
 void FlowStore::UnlinkEntry(ClassifierEntry* entry) {
   Subtable& subtable = *entry->flow->subtable;
-  subtable.Unlink(entry, waste_.garbage);
+  subtable.Unlink(entry, garbage_);
   Touch(subtable);
   waste_.entries[EntrySize(subtable.word_count())].push_back(entry);
 }

@@ -45,9 +45,10 @@ struct Retired {
 // Entries come in as many sizes, by 32 bytes.
 inline constexpr size_t kEntrySizes = 7;
 
-// What no version leads to any more; workers may still stand on it.
+// Flows and entries that no version leads to any more. Workers may still stand on
+// them, and flow caches remember them until the horizon passes.
 struct Waste {
-  Garbage garbage;
+  uint64_t version = 0;                                            // removed by this one at the latest
   std::array<std::vector<ClassifierEntry*>, kEntrySizes> entries;  // by size
   std::vector<Flow*> flows;
 
@@ -82,13 +83,17 @@ class FlowStore {
   void UndoRemove(Flow& flow);
   // Makes the steps since the last time visible.
   void Publish();
+  // After masks have gone: publishes what flows still look at.
+  void ShrinkInterest();
   // Tidies up after steps that were undone, or after Unlink.
   void Settle();
 
   // A grace period after the version that removed it.
   void Unlink(const Retired& retired);
-  Waste TakeWaste() { return std::exchange(waste_, {}); }
-  // A grace period after it was taken.
+  // What may be freed a grace period after it was taken.
+  Garbage TakeGarbage() { return std::exchange(garbage_, {}); }
+  // What may be freed a grace period after the horizon has passed its version.
+  Waste TakeWaste();
   void Free(const Waste& waste);
 
   uint64_t next_id() const { return next_id_; }
@@ -106,6 +111,7 @@ class FlowStore {
   void FreeEntry(ClassifierEntry* entry, size_t size);
   void FreeFlow(Flow* flow);
   void Touch(Subtable& subtable);
+  void PublishInterest();
 
   const FlowTableLimits limits_;
   const HashKey hash_key_;
@@ -122,6 +128,9 @@ class FlowStore {
   uint64_t next_id_ = 1;
   uint64_t next_sequence_ = 0;
   std::vector<Subtable*> touched_;
+  PacketKey looked_at_{};  // by flows, the version to come included
+  bool masks_have_gone_ = false;
+  Garbage garbage_;
   Waste waste_;
 };
 

@@ -1,6 +1,7 @@
 #include "dataplane/flow/flow_table.h"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +17,10 @@ namespace {
 
 // What is done under the lock at a time by those who have much to do.
 constexpr size_t kFlowsAtOnce = 1000;
+
+// For how long what is removed may be remembered by flow caches: answers that
+// were not asked for since are lost to them with the next change.
+constexpr absl::Duration kMemory = absl::Milliseconds(500);
 
 // What waits for the grace period after a version.
 struct Aftermath {
@@ -50,7 +55,10 @@ class FlowTable::Impl {
         limits_(limits),
         reclaimer_(reclaimer),
         classifier_(store_.classifier()) {}
-  ~Impl() { reclaimer_.Flush(); }
+  ~Impl() {
+    reclaimer_.Flush();
+    for (const Remembered& remembered : remembered_) store_.Free(remembered.waste);
+  }
 
   void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
@@ -61,6 +69,7 @@ class FlowTable::Impl {
     std::lock_guard lock(mutex_);
     return fn(const_cast<FlowStore&>(store_));
   }
+  void Housekeep();
   const FlowTableLimits& limits() const { return limits_; }
   Classifier& classifier() { return classifier_; }
 
@@ -70,9 +79,17 @@ class FlowTable::Impl {
   void Leave(std::shared_ptr<Aftermath> aftermath);
   void Reclaim(Aftermath& aftermath);
   void HandOverWaste();  // locked
+  void FreeForgotten();  // locked
 
-  mutable FairMutex mutex_;  // guards store_
+  struct Remembered {
+    absl::Time since;
+    Waste waste;
+  };
+
+  mutable FairMutex mutex_;  // guards what follows
   FlowStore store_;
+  std::deque<Remembered> remembered_;
+  absl::Time shrunk_ = absl::InfinitePast();
   const FlowTableLimits limits_;
   Reclaimer& reclaimer_;
   Classifier& classifier_;
@@ -168,13 +185,45 @@ void FlowTable::Impl::Reclaim(Aftermath& aftermath) {
   if (aftermath.finish) aftermath.finish();
 }
 
+// Garbage goes after a grace period. Flow caches may know the rest, which waits
+// for the horizon first.
 void FlowTable::Impl::HandOverWaste() {
-  auto waste = std::make_shared<Waste>(store_.TakeWaste());
-  if (waste->empty()) return;
-  reclaimer_.AfterGrace([this, waste] {
-    std::lock_guard lock(mutex_);
-    store_.Free(*waste);
+  auto garbage = std::make_shared<Garbage>(store_.TakeGarbage());
+  if (!garbage->empty()) reclaimer_.AfterGrace([garbage] {});
+  Waste waste = store_.TakeWaste();
+  if (!waste.empty()) remembered_.push_back({absl::Now(), std::move(waste)});
+  FreeForgotten();
+}
+
+void FlowTable::Impl::FreeForgotten() {
+  std::vector<Waste> forgotten;
+  while (!remembered_.empty() && remembered_.front().waste.version <= classifier_.log().horizon()) {
+    forgotten.push_back(std::move(remembered_.front().waste));
+    remembered_.pop_front();
+  }
+  if (forgotten.empty()) return;
+  reclaimer_.AfterGrace([this, forgotten = std::make_shared<std::vector<Waste>>(std::move(forgotten))] {
+    for (const Waste& waste : *forgotten) {
+      std::lock_guard lock(mutex_);
+      store_.Free(waste);
+    }
   });
+}
+
+void FlowTable::Impl::Housekeep() {
+  std::lock_guard lock(mutex_);
+  store_.pools().Refill();
+  const absl::Time old = absl::Now() - kMemory;
+  for (const Remembered& remembered : remembered_) {
+    if (remembered.since > old) break;
+    classifier_.log().RaiseHorizon(remembered.waste.version);
+  }
+  FreeForgotten();
+  if (absl::Time now = absl::Now(); now - shrunk_ > kMemory) {
+    shrunk_ = now;
+    store_.ShrinkInterest();
+  }
+  HandOverWaste();
 }
 
 std::vector<FlowInfo> FlowTable::Impl::List(const FlowFilter& filter, uint64_t after_id, size_t limit) const {
@@ -246,9 +295,7 @@ std::vector<MaskInfo> FlowTable::Masks(uint8_t table_id) const {
 
 const FlowTableLimits& FlowTable::limits() const { return impl_->limits(); }
 
-void FlowTable::Housekeep() {
-  impl_->WithStore([](FlowStore& store) { store.pools().Refill(); });
-}
+void FlowTable::Housekeep() { impl_->Housekeep(); }
 
 Classifier& FlowTable::classifier() { return impl_->classifier(); }
 

@@ -44,7 +44,7 @@ inline ParseResult Shortage(const Frame& frame, uint32_t at, uint32_t bytes, Par
 }
 
 // Tags and EtherType; leaves h.at behind them.
-[[gnu::always_inline]] inline ParseResult ParseLink(const Frame& frame, Headers& h) {
+[[gnu::always_inline]] inline ParseResult FindEtherType(const Frame& frame, Headers& h) {
   uint32_t at = kEthernetSize - 2;
   auto type = LoadBig<uint16_t>(frame.data + at);
   while (IsVlanTpid(type) && h.layout.vlan_tags < 2) {
@@ -207,11 +207,16 @@ static_assert(offsetof(PacketKey, ip_proto) == 32 && offsetof(PacketKey, ip_frag
 static_assert(offsetof(PacketKey, l4_src) == 36 && offsetof(PacketKey, l4_dst) == 38);
 static_assert(offsetof(PacketKey, ipv6_dst) == offsetof(PacketKey, ipv6_src) + 16);
 
-[[gnu::always_inline]] inline void Store(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
+[[gnu::always_inline]] inline void StoreLink(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
   uint64_t* words = key.words();
   words[0] = in_port | uint64_t{SwapBytes(h.layout.eth_type)} << 32 | uint64_t{h.present} << 48;
   words[1] = (LoadRaw<uint64_t>(frame.data) & kSixBytes) | uint64_t{SwapBytes(h.vlan_tci)} << 48;
   words[2] = LoadRaw<uint64_t>(frame.data + 6) & kSixBytes;
+}
+
+[[gnu::always_inline]] inline void Store(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
+  StoreLink(frame, in_port, h, key);
+  uint64_t* words = key.words();
   words[3] = h.addresses;
   words[4] = h.layout.ip_proto | uint64_t{h.tos} << 8 | uint64_t{h.ttl} << 16 | uint64_t{h.layout.ip_frag} << 24 |
              uint64_t{h.l4} << 32;
@@ -223,7 +228,7 @@ ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLa
   if (!Has(frame, 0, kEthernetSize)) return Shortage(frame, 0, kEthernetSize, ParseResult::kTooShort);
   std::memset(&key, 0, sizeof key);
   Headers h;
-  ParseResult result = ParseLink(frame, h);
+  ParseResult result = FindEtherType(frame, h);
   if (result == ParseResult::kOk) {
     if (h.layout.eth_type == kEthTypeIpv4) {
       result = ParseIpv4(frame, h);
@@ -234,6 +239,15 @@ ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLa
     }
   }
   Store(frame, in_port, h, key);
+  layout = h.layout;
+  return result;
+}
+
+ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
+  if (!Has(frame, 0, kEthernetSize)) return Shortage(frame, 0, kEthernetSize, ParseResult::kTooShort);
+  Headers h;
+  const ParseResult result = FindEtherType(frame, h);
+  StoreLink(frame, in_port, h, key);
   layout = h.layout;
   return result;
 }

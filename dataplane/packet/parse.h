@@ -46,4 +46,9 @@ enum class ParseResult : uint8_t {
 // Fills key (all of it) and layout.
 ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
 
+// No deeper than tags and EtherType, for who looks at nothing else: fills the
+// key's words 0 to 2 with what Parse would, presence left out, and of the layout
+// tags and EtherType. Never kMalformed.
+ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
+
 }  // namespace sluice

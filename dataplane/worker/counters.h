@@ -98,6 +98,9 @@ class WorkerCounters {
   Counter idle_cycles;
   Counter sleeps;
   Counter bursts;
+  Counter flow_cache_hits;
+  Counter flow_cache_misses;
+  Counter flow_cache_evictions;
 
  private:
   CommitSection commit_;

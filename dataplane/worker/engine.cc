@@ -9,6 +9,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/classifier/flow_cache.h"
 #include "dataplane/worker/placement.h"
 #include "dataplane/worker/transmit.h"
 
@@ -40,6 +41,7 @@ Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Recl
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
     workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_));
   }
+  SetFlowCache(options.flow_cache_entries);
   const std::lock_guard lock(mutex_);
   Publish();
 }
@@ -48,6 +50,20 @@ Engine::~Engine() {
   workers_.clear();
   // Earlier snapshots are freed by now, or by the reclaimer at the latest.
   delete snapshot_.load(std::memory_order_relaxed);
+}
+
+void Engine::SetFlowCache(uint32_t entries) {
+  const std::lock_guard lock(mutex_);
+  flow_cache_entries_ = entries;
+  for (const auto& worker : workers_) {
+    std::shared_ptr<FlowCache> old = worker->SetCache(entries == 0 ? nullptr : std::make_unique<FlowCache>(entries));
+    if (old != nullptr) reclaimer_.AfterGrace([old = std::move(old)] {});
+  }
+}
+
+uint32_t Engine::flow_cache_entries() const {
+  const std::lock_guard lock(mutex_);
+  return flow_cache_entries_;
 }
 
 void Engine::Start() {
@@ -196,6 +212,9 @@ std::vector<WorkerInfo> Engine::Workers() const {
                      .idle_cycles = counters.idle_cycles.Get(),
                      .sleeps = counters.sleeps.Get(),
                      .bursts = counters.bursts.Get(),
+                     .flow_cache_hits = counters.flow_cache_hits.Get(),
+                     .flow_cache_misses = counters.flow_cache_misses.Get(),
+                     .flow_cache_evictions = counters.flow_cache_evictions.Get(),
                      .totals = counters.Read()});
   }
   return infos;

@@ -30,6 +30,7 @@ class Engine {
     std::vector<unsigned> worker_cpus;
     IdleMode idle = IdleMode::kAdaptive;
     unsigned rx_burst = kBatch;
+    uint32_t flow_cache_entries = 0;  // of each worker; 0: none
   };
   struct PortState {
     bool enabled = true;
@@ -53,6 +54,10 @@ class Engine {
   // The final counters. NOT_FOUND.
   absl::StatusOr<PortStats> Detach(uint32_t number);
   absl::Status SetState(uint32_t number, const PortState& state);
+
+  // Gives every worker a new flow cache; 0: none.
+  void SetFlowCache(uint32_t entries);
+  uint32_t flow_cache_entries() const;
 
   // What workers have counted; what only the device knows is left zero. NOT_FOUND.
   absl::StatusOr<PortStats> StatsOf(uint32_t number) const;
@@ -78,9 +83,10 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
 
   // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.
-  mutable std::mutex mutex_;      // guards what follows, and publishing
-  std::vector<Entry> ports_;      // by number
-  uint64_t generation_ = 0;       // of the snapshot published last
+  mutable std::mutex mutex_;  // guards what follows, and publishing
+  std::vector<Entry> ports_;  // by number
+  uint64_t generation_ = 0;   // of the snapshot published last
+  uint32_t flow_cache_entries_ = 0;
   std::vector<unsigned> queues_;  // by worker: receive queues it has
 };
 

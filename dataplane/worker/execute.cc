@@ -8,11 +8,6 @@
 namespace sluice {
 namespace {
 
-bool IsOutput(const Action& action) {
-  return action.type == ActionType::kOutput || action.type == ActionType::kOutputInPort ||
-         action.type == ActionType::kOutputAll;
-}
-
 // How many actions there are up to the last output; 0: there is none.
 size_t UpToLastOutput(std::span<const Action> actions) {
   size_t n = actions.size();
@@ -28,8 +23,8 @@ void Executor::Packet::NotSent(DropReason reason) {
   cause = reason;
 }
 
-void Executor::Run(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst,
-                   unsigned i) {
+void Executor::RunAll(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst,
+                      unsigned i) {
   Packet packet{.snapshot = snapshot, .ingress = ingress, .mbuf = burst.mbufs[i], .layout = burst.layouts[i]};
   const size_t n = UpToLastOutput(actions);
   for (size_t at = 0; at < n && !packet.ended; ++at) {

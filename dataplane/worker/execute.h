@@ -14,6 +14,7 @@
 #include <span>
 
 #include "dataplane/flow/action.h"
+#include "dataplane/flow/action_store.h"
 #include "dataplane/worker/burst.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
@@ -25,7 +26,15 @@ class Executor {
   Executor(rte_mempool* pool, Transmitter& transmitter) : pool_(pool), transmitter_(transmitter) {}
 
   // Takes packet i of the burst, received on snapshot.ports[ingress].
-  void Run(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst, unsigned i);
+  void Run(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i) {
+    const uint8_t port = snapshot.IndexOf(list.only_port);
+    if (port != Snapshot::kNoPort && port != ingress) [[likely]] {
+      transmitter_.Send(snapshot, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
+      ++burst.totals.forwarded;
+    } else {
+      RunAll(snapshot, ingress, list.actions(), burst, i);
+    }
+  }
 
  private:
   struct Packet {
@@ -41,6 +50,7 @@ class Executor {
     void NotSent(DropReason reason);
   };
 
+  void RunAll(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst, unsigned i);
   void Apply(Packet& packet, const Action& action);
   void Push(Packet& packet, uint16_t tpid);
   void Output(Packet& packet, const Action& action, bool last);

@@ -22,10 +22,41 @@ bool RestoreTag(rte_mbuf*& mbuf) {
   return rte_vlan_insert(&mbuf) == 0;
 }
 
+using Parser = ParseResult (*)(const Frame&, uint32_t, PacketKey&, HeaderLayout&);
+
+template <Parser parse>
 ParseResult ParsePulled(rte_mbuf* mbuf, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
-  ParseResult result = Parse(FrameOf(mbuf), in_port, key, layout);
-  if (result == ParseResult::kNeedMore && PullIntoFirst(mbuf)) result = Parse(FrameOf(mbuf), in_port, key, layout);
+  ParseResult result = parse(FrameOf(mbuf), in_port, key, layout);
+  if (result == ParseResult::kNeedMore && PullIntoFirst(mbuf)) result = parse(FrameOf(mbuf), in_port, key, layout);
   return result;
+}
+
+template <Parser parse>
+void PrepareWith(Burst& burst, uint32_t in_port) {
+  for (unsigned i = 0; i < burst.count; ++i) rte_prefetch0(rte_pktmbuf_mtod(burst.mbufs[i], void*));
+  burst.totals.received += burst.count;
+  unsigned kept = 0;
+  for (unsigned i = 0; i < burst.count; ++i) {
+    rte_mbuf* mbuf = burst.mbufs[i];
+    const bool whole = RestoreTag(mbuf);
+    mbuf->ol_flags &= kKeptFlags;
+    burst.received_bytes += mbuf->pkt_len;
+    const ParseResult result =
+        whole ? ParsePulled<parse>(mbuf, in_port, burst.keys[kept], burst.layouts[kept]) : ParseResult::kNeedMore;
+    if (result == ParseResult::kNeedMore) {
+      burst.Drop(mbuf, DropReason::kNoBuffers);
+      continue;
+    }
+    burst.totals.malformed += result != ParseResult::kOk;
+    if (result == ParseResult::kTooShort) {
+      burst.Drop(mbuf, DropReason::kMalformed);
+      continue;
+    }
+    burst.mbufs[kept] = mbuf;
+    burst.bytes[kept] = mbuf->pkt_len;
+    ++kept;
+  }
+  burst.count = kept;
 }
 
 }  // namespace
@@ -50,31 +81,8 @@ bool PullIntoFirst(rte_mbuf* mbuf) {
   return pulled;
 }
 
-void Prepare(Burst& burst, uint32_t in_port) {
-  for (unsigned i = 0; i < burst.count; ++i) rte_prefetch0(rte_pktmbuf_mtod(burst.mbufs[i], void*));
-  burst.totals.received += burst.count;
-  unsigned kept = 0;
-  for (unsigned i = 0; i < burst.count; ++i) {
-    rte_mbuf* mbuf = burst.mbufs[i];
-    const bool whole = RestoreTag(mbuf);
-    mbuf->ol_flags &= kKeptFlags;
-    burst.received_bytes += mbuf->pkt_len;
-    const ParseResult result =
-        whole ? ParsePulled(mbuf, in_port, burst.keys[kept], burst.layouts[kept]) : ParseResult::kNeedMore;
-    if (result == ParseResult::kNeedMore) {
-      burst.Drop(mbuf, DropReason::kNoBuffers);
-      continue;
-    }
-    burst.totals.malformed += result != ParseResult::kOk;
-    if (result == ParseResult::kTooShort) {
-      burst.Drop(mbuf, DropReason::kMalformed);
-      continue;
-    }
-    burst.mbufs[kept] = mbuf;
-    burst.bytes[kept] = mbuf->pkt_len;
-    ++kept;
-  }
-  burst.count = kept;
+void Prepare(Burst& burst, uint32_t in_port, bool beyond_link) {
+  beyond_link ? PrepareWith<Parse>(burst, in_port) : PrepareWith<ParseLink>(burst, in_port);
 }
 
 }  // namespace sluice

@@ -9,10 +9,11 @@
 
 namespace sluice {
 
-// burst.mbufs[0, burst.count) are as received on port `in_port`. Fills keys,
-// layouts and bytes, counts what was received, drops frames without a whole
-// Ethernet header (malformed) or with headers longer than a buffer (no_buffers).
-void Prepare(Burst& burst, uint32_t in_port);
+// burst.mbufs[0, burst.count) are as received on port `in_port`. Fills keys and
+// layouts, as deep as the flows look, and bytes; counts what was received, drops
+// frames without a whole Ethernet header (malformed) or with headers longer than
+// a buffer (no_buffers).
+void Prepare(Burst& burst, uint32_t in_port, bool beyond_link);
 
 // Moves bytes from later segments into the first as far as they fit. False if
 // none did.

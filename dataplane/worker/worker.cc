@@ -6,6 +6,8 @@
 #include <sys/prctl.h>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/classifier/flow_cache.h"
+#include "dataplane/classifier/interest.h"
 #include "dataplane/worker/placement.h"
 #include "dataplane/worker/prepare.h"
 
@@ -21,7 +23,14 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       transmitter_(options.id, pool),
       executor_(pool, transmitter_) {}
 
-Worker::~Worker() { Stop(); }
+Worker::~Worker() {
+  Stop();
+  delete cache_.load(std::memory_order_relaxed);
+}
+
+std::unique_ptr<FlowCache> Worker::SetCache(std::unique_ptr<FlowCache> cache) {
+  return std::unique_ptr<FlowCache>(cache_.exchange(cache.release(), std::memory_order_acq_rel));
+}
 
 void Worker::Start() {
   thread_ = std::thread([this] { Main(); });
@@ -86,18 +95,32 @@ unsigned Worker::PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& qu
       port.port->Receive(queue.queue, burst_.mbufs.data(), static_cast<uint16_t>(options_.rx_burst));
   if (received == 0) return 0;
   burst_.count = received;
-  Prepare(burst_, port.number);
-  Forward(snapshot, queue.port);
+  const TableView view = classifier_.View();
+  Prepare(burst_, port.number, view.interest->beyond_link);
+  Forward(snapshot, view, queue.port);
   transmitter_.Flush(snapshot);
   Count(port.counters[options_.id], received);
   return received;
 }
 
-void Worker::Forward(const Snapshot& snapshot, uint8_t ingress) {
+void Worker::LookUp(const TableView& view) {
   constexpr uint8_t kFirstTable = 0;
+  const PacketKey* keys = burst_.keys.data();
+  const ClassifierEntry** entries = burst_.entries.data();
+  if (FlowCache* cache = cache_.load(std::memory_order_acquire)) {
+    const FlowCache::Counts counts =
+        cache->Lookup(classifier_, options_.id, kFirstTable, view, keys, burst_.count, entries);
+    counters_.flow_cache_hits.Add(counts.hits);
+    counters_.flow_cache_misses.Add(counts.misses);
+    counters_.flow_cache_evictions.Add(counts.evictions);
+    return;
+  }
+  classifier_.Lookup(options_.id, kFirstTable, view.version, keys, burst_.count, entries);
+}
+
+void Worker::Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress) {
   if (burst_.count == 0) return;
-  classifier_.Lookup(options_.id, kFirstTable, classifier_.version(), burst_.keys.data(), burst_.count,
-                     burst_.entries.data());
+  LookUp(view);
   for (unsigned i = 0; i < burst_.count; ++i) {
     const ClassifierEntry* entry = burst_.entries[i];
     if (entry == nullptr) {
@@ -105,7 +128,7 @@ void Worker::Forward(const Snapshot& snapshot, uint8_t ingress) {
       continue;
     }
     hits_.Add(entry, burst_.bytes[i]);
-    executor_.Run(snapshot, ingress, ActionsOf(*entry), burst_, i);
+    executor_.Run(snapshot, ingress, *entry->actions, burst_, i);
   }
 }
 

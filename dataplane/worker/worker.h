@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <thread>
 
 #include "dataplane/classifier/classifier.h"
@@ -42,6 +43,8 @@
 struct rte_mempool;
 
 namespace sluice {
+
+class FlowCache;
 
 class Worker {
  public:
@@ -65,6 +68,10 @@ class Worker {
   // Ends the worker's sleep, so that it sees a new snapshot. Any thread.
   void Wake() { sleeper_.Wake(); }
 
+  // The flow cache from the next burst on; null: none. Returns the one before,
+  // which the worker may use until a grace period has passed. A control thread.
+  std::unique_ptr<FlowCache> SetCache(std::unique_ptr<FlowCache> cache);
+
   // One round in the calling thread, of a worker that was not started. Returns
   // how many frames it moved.
   unsigned RunOnce();
@@ -77,7 +84,8 @@ class Worker {
   void Loop();
   unsigned Round();
   unsigned PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& queue);
-  void Forward(const Snapshot& snapshot, uint8_t ingress);
+  void LookUp(const TableView& view);
+  void Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress);
   void Count(PortCounters& port, unsigned received);
   void Sleep(uint64_t nanoseconds);
 
@@ -88,6 +96,7 @@ class Worker {
   std::atomic<bool> stop_{false};
   std::thread thread_;
 
+  std::atomic<FlowCache*> cache_{nullptr};
   WorkerClock clock_;
   IdleBackoff idle_;
   Sleeper sleeper_;

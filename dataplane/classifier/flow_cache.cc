@@ -1,0 +1,147 @@
+#include "dataplane/classifier/flow_cache.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace sluice {
+namespace {
+
+// Of an answer: 43 bits of an address that is a multiple of 16 and below 2^47,
+// and 21 of a version.
+constexpr unsigned kVersionBits = 21;
+constexpr uint64_t kVersionMask = (uint64_t{1} << kVersionBits) - 1;
+constexpr unsigned kAddressShift = kVersionBits - 4;
+constexpr unsigned kEraBits = kVersionBits - 1;  // of the versions for which answers are kept
+
+uint64_t Answer(const ClassifierEntry* entry, uint64_t version) {
+  return reinterpret_cast<uintptr_t>(entry) << kAddressShift | (version & kVersionMask);
+}
+
+const ClassifierEntry* EntryOf(uint64_t answer) {
+  return reinterpret_cast<const ClassifierEntry*>((answer & ~kVersionMask) >> kAddressShift);
+}
+
+uint64_t BucketsFor(uint32_t entries, unsigned ways) { return std::bit_ceil(std::max<uint64_t>(entries, ways)) / ways; }
+
+// Zeroed, and on huge pages where the kernel has some.
+void* MapMemory(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+}  // namespace
+
+void FlowCache::Free::operator()(Bucket* buckets) const { munmap(buckets, bytes); }
+
+FlowCache::FlowCache(uint32_t entries)
+    : last_bucket_(BucketsFor(entries, kWays) - 1),
+      buckets_(static_cast<Bucket*>(MapMemory((last_bucket_ + 1) * sizeof(Bucket))),
+               Free{(last_bucket_ + 1) * sizeof(Bucket)}) {}
+
+FlowCache::Counts FlowCache::Lookup(Classifier& classifier, unsigned worker, uint8_t table_id, const TableView& view,
+                                    const PacketKey* keys, unsigned n, const ClassifierEntry** entries) {
+  for (unsigned i = 0; i < n; ++i) {
+    fingerprints_[i] = view.interest->FingerprintOf(keys[i]);
+    __builtin_prefetch(&BucketOf(fingerprints_[i]));
+  }
+  const uint32_t found = Find(view, keys, n, entries);
+  const uint32_t missing = ~found & (~uint32_t{0} >> (kBatch - n));
+  classifier.CountRemembered(worker, table_id, found, entries);
+  Counts counts{.hits = static_cast<uint64_t>(std::popcount(found)),
+                .misses = static_cast<uint64_t>(std::popcount(missing))};
+  if (missing == 0) return counts;
+  unsigned m = 0;
+  for (uint32_t left = missing; left != 0; left &= left - 1) unknown_[m++] = keys[std::countr_zero(left)];
+  classifier.Lookup(worker, table_id, view.version, unknown_.data(), m, answers_.data());
+  m = 0;
+  for (uint32_t left = missing; left != 0; left &= left - 1) {
+    const int i = std::countr_zero(left);
+    entries[i] = answers_[m++];
+    counts.evictions += Remember(view, fingerprints_[i], entries[i]);
+  }
+  return counts;
+}
+
+// The packets that have an answer which still holds; it becomes entries[i].
+uint32_t FlowCache::Find(const TableView& view, const PacketKey* keys, unsigned n, const ClassifierEntry** entries) {
+  KeepUp(view.version);
+  const uint64_t now = view.version & kVersionMask;
+  uint32_t found = 0;
+  for (unsigned i = 0; i < n; ++i) {
+    Bucket& bucket = BucketOf(fingerprints_[i]);
+    for (unsigned way = 0; way < kWays; ++way) {
+      if ((bucket.tags[way] | kUsed) != fingerprints_[i]) continue;
+      const uint64_t answer = bucket.answers[way];
+      if ((answer & kVersionMask) != now) {
+        if (!Holds(view, answer, keys[i])) {
+          bucket.tags[way] = 0;
+          break;
+        }
+        bucket.answers[way] = (answer & ~kVersionMask) | now;
+      }
+      if ((bucket.tags[way] & kUsed) == 0) bucket.tags[way] |= kUsed;
+      entries[i] = EntryOf(answer);
+      __builtin_prefetch(entries[i]);
+      found |= uint32_t{1} << i;
+      break;
+    }
+  }
+  return found;
+}
+
+uint64_t FlowCache::VersionOf(uint64_t answer, uint64_t now) { return now - ((now - answer) & kVersionMask); }
+
+bool FlowCache::Holds(const TableView& view, uint64_t answer, const PacketKey& key) const {
+  const uint64_t since = VersionOf(answer, view.version);
+  if (since < view.horizon) return false;
+  const ClassifierEntry* entry = EntryOf(answer);
+  if (entry == nullptr) return !view.log->MayBeat(key, since, 0);
+  return entry->VisibleAt(view.version) && !view.log->MayBeat(key, since, entry->rank);
+}
+
+// Empties the cache before a version would look like one long past: an answer is
+// never older than the start of its era.
+void FlowCache::KeepUp(uint64_t version) {
+  const uint64_t era = version >> kEraBits;
+  if (era == era_) return;
+  Clear();
+  era_ = era;
+}
+
+void FlowCache::Clear() {
+  for (uint64_t i = 0; i <= last_bucket_; ++i) std::ranges::fill(buckets_.get()[i].tags, 0);
+}
+
+// Or does not, if all that the bucket holds is in use. True: another had to go.
+bool FlowCache::Remember(const TableView& view, uint64_t fingerprint, const ClassifierEntry* entry) {
+  Bucket& bucket = BucketOf(fingerprint);
+  bool evicts = false;
+  const unsigned way = PlaceFor(view, bucket, evicts);
+  if (way == kWays) return false;
+  bucket.tags[way] = fingerprint & ~kUsed;
+  bucket.answers[way] = Answer(entry, view.version);
+  return evicts;
+}
+
+// kWays: none.
+unsigned FlowCache::PlaceFor(const TableView& view, Bucket& bucket, bool& evicts) {
+  constexpr uint32_t kPatience = 8;
+  unsigned unused = kWays;
+  for (unsigned way = 0; way < kWays; ++way) {
+    if (bucket.tags[way] == 0 || VersionOf(bucket.answers[way], view.version) < view.horizon) return way;
+    if ((bucket.tags[way] & kUsed) == 0) unused = way;
+  }
+  evicts = unused != kWays;
+  if (evicts) return unused;
+  if (++turned_away_ % kPatience == 0) {
+    for (uint64_t& tag : bucket.tags) tag &= ~kUsed;
+  }
+  return kWays;
+}
+
+}  // namespace sluice

@@ -1,0 +1,53 @@
+// What flows look at, all taken together: the union of their masks, and whether
+// any rewrites packets and so needs to know where their headers are.
+//
+// Two packets that agree in these bits have the same answer, which is what the
+// flow cache builds on; and a worker parses no deeper than this. Immutable; the
+// writer publishes a new one, before the version that needs it, when a mask
+// brings a new bit, and now and then one that has lost some.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/classifier/hash.h"
+#include "dataplane/flow/match.h"
+#include "dataplane/packet/key.h"
+
+namespace sluice {
+
+struct Interest {
+  Interest(const PacketKey& looked_at, bool some_rewrite, const HashKey& key)
+      : mask(looked_at), rewrites(some_rewrite), hash_key(key), beyond_link(some_rewrite) {
+    constexpr size_t kLinkWords = 3;
+    for (uint8_t i = 0; i < kKeyWords; ++i) {
+      const uint64_t word = WordOf(mask, i);
+      if (word == 0) continue;
+      word_index[word_count] = i;
+      word_mask[word_count] = word;
+      ++word_count;
+      // Presence bits say something about layer 3.
+      if (i >= kLinkWords || (i == 0 && mask.present != 0)) beyond_link = true;
+    }
+  }
+
+  // Never 0. A fingerprint says nothing under another interest.
+  uint64_t FingerprintOf(const PacketKey& key) const {
+    uint64_t hash = hash_key.seed;
+    for (unsigned i = 0; i < word_count; ++i) {
+      hash = MixWord(hash, key.words()[word_index[i]] & word_mask[i], hash_key.multiplier);
+    }
+    return hash | 1;
+  }
+
+  const PacketKey mask;
+  const bool rewrites;  // some flow's actions change the packet
+  const HashKey hash_key;
+  unsigned word_count = 0;
+  std::array<uint8_t, kKeyWords> word_index{};
+  std::array<uint64_t, kKeyWords> word_mask{};
+  bool beyond_link;  // flows need more than in_port, addresses, tags and EtherType
+};
+
+}  // namespace sluice
