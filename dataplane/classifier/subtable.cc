@@ -72,6 +72,7 @@ Subtable::Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey&
     : standing{table},
       buckets_(BucketArray::New(1).release()),
       hash_key_(hash_key),
+      ranged_(HasRanges(mask)),
       counts_(std::make_unique<Counts[]>(worker_count)),
       mask_(mask) {
   for (uint8_t i = 0; i < kKeyWords; ++i) {
@@ -105,7 +106,8 @@ uint32_t Subtable::Lookup(const PacketKey* keys, uint32_t pending, uint64_t vers
   uint32_t matched = 0;
   for (uint32_t left = likely; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    found[i] = FirstVisible(Find(array, hashes[i], keys[i]), version);
+    const ClassifierEntry* chain = Find(array, hashes[i], keys[i]);
+    found[i] = ranged_ ? FirstInRange(chain, keys[i], version) : FirstVisible(chain, version);
     if (found[i] != nullptr) matched |= uint32_t{1} << i;
   }
   return matched;
@@ -147,19 +149,37 @@ bool Subtable::SameKey(const PacketKey& key, const ClassifierEntry& entry) const
   return difference == 0;
 }
 
-void Subtable::Pack(const PacketKey& value, uint64_t* words) const {
-  for (unsigned i = 0; i < word_count_; ++i) words[i] = WordOf(value, word_index_[i]) & word_mask_[i];
+PortRanges Subtable::RangesOf(const uint64_t* words) const { return std::bit_cast<PortRanges>(words[word_count_]); }
+
+const ClassifierEntry* Subtable::FirstInRange(const ClassifierEntry* entry, const PacketKey& key,
+                                              uint64_t version) const {
+  const Ports ports = PortsOf(key);
+  while (entry != nullptr && !(RangesOf(entry->words()).Contain(ports) && entry->VisibleAt(version))) {
+    entry = entry->next.load(std::memory_order_acquire);
+  }
+  return entry;
 }
 
-PacketKey Subtable::Unpack(const uint64_t* words) const {
-  PacketKey value{};
-  for (unsigned i = 0; i < word_count_; ++i) SetWord(value, word_index_[i], words[i]);
-  return value;
+void Subtable::Pack(const Match& match, uint64_t* words) const {
+  for (unsigned i = 0; i < word_count_; ++i) words[i] = WordOf(match.value, word_index_[i]) & word_mask_[i];
+  if (ranged_) words[word_count_] = std::bit_cast<uint64_t>(match.ports);
 }
 
-ClassifierEntry* Subtable::Chain(const PacketKey& value) const {
+Match Subtable::Unpack(const uint64_t* words) const {
+  Match match{.mask = mask_};
+  for (unsigned i = 0; i < word_count_; ++i) SetWord(match.value, word_index_[i], words[i]);
+  if (ranged_) match.ports = RangesOf(words);
+  return match;
+}
+
+ClassifierEntry* Subtable::FindAlive(const Match& match, uint16_t priority) const {
   const BucketArray& array = *buckets_.load(std::memory_order_relaxed);
-  return const_cast<ClassifierEntry*>(Find(array, HashOf(value), value));
+  const ClassifierEntry* entry = Find(array, HashOf(match.value), match.value);
+  for (; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+    if (PriorityOf(entry->rank) != priority || !entry->Alive()) continue;
+    if (!ranged_ || RangesOf(entry->words()) == match.ports) break;
+  }
+  return const_cast<ClassifierEntry*>(entry);
 }
 
 std::optional<Subtable::Place> Subtable::PlaceOf(uint64_t hash, const uint64_t* words) const {
