@@ -50,6 +50,9 @@ void PutHead(BucketArray& array, uint64_t hash, ClassifierEntry* head) {
 bool Crowded(uint64_t chains, uint64_t bucket_count) { return 4 * chains > 3 * Bucket::kSlots * bucket_count; }
 bool Sparse(uint64_t chains, uint64_t bucket_count) { return 8 * chains < Bucket::kSlots * bucket_count; }
 
+// Chains of entries with ranges that have more are indexed.
+constexpr unsigned kMaxWalk = 16;
+
 const ClassifierEntry* FirstVisible(const ClassifierEntry* entry, uint64_t version) {
   while (entry != nullptr && !entry->VisibleAt(version)) entry = entry->next.load(std::memory_order_acquire);
   return entry;
@@ -154,6 +157,8 @@ PortRanges Subtable::RangesOf(const uint64_t* words) const { return std::bit_cas
 const ClassifierEntry* Subtable::FirstInRange(const ClassifierEntry* entry, const PacketKey& key,
                                               uint64_t version) const {
   const Ports ports = PortsOf(key);
+  if (entry == nullptr) return nullptr;
+  if (const RangeChain* chain = RangeChain::From(entry)) return chain->First(ports, version);
   while (entry != nullptr && !(RangesOf(entry->words()).Contain(ports) && entry->VisibleAt(version))) {
     entry = entry->next.load(std::memory_order_acquire);
   }
@@ -175,6 +180,8 @@ Match Subtable::Unpack(const uint64_t* words) const {
 ClassifierEntry* Subtable::FindAlive(const Match& match, uint16_t priority) const {
   const BucketArray& array = *buckets_.load(std::memory_order_relaxed);
   const ClassifierEntry* entry = Find(array, HashOf(match.value), match.value);
+  if (entry == nullptr) return nullptr;
+  if (const RangeChain* chain = RangeChain::From(entry)) return chain->FindAlive(match.ports, priority);
   for (; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
     if (PriorityOf(entry->rank) != priority || !entry->Alive()) continue;
     if (!ranged_ || RangesOf(entry->words()) == match.ports) break;
@@ -210,12 +217,39 @@ void Subtable::Link(ClassifierEntry* entry, Garbage& garbage) {
   // Before others of its rank: the newest version of a flow is found first.
   std::atomic<ClassifierEntry*>* link = &(*buckets_.load(std::memory_order_relaxed))[place->bucket].heads[place->slot];
   ClassifierEntry* next = link->load(std::memory_order_relaxed);
+  if (RangeChain* chain = RangeChain::From(next)) {
+    chain->Link(entry);
+    if (chain->Note()) changed_chains_.push_back(chain);
+    return;
+  }
+  std::atomic<ClassifierEntry*>& head = *link;
   while (next != nullptr && next->rank > entry->rank) {
     link = &next->next;
     next = link->load(std::memory_order_relaxed);
   }
   entry->next.store(next, std::memory_order_relaxed);
   link->store(entry, std::memory_order_release);
+  if (ranged_) IndexIfLong(head);
+}
+
+void Subtable::IndexIfLong(std::atomic<ClassifierEntry*>& head) {
+  ClassifierEntry* const first = head.load(std::memory_order_relaxed);
+  unsigned length = 0;
+  for (const ClassifierEntry* entry = first; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+    ++length;
+  }
+  if (length <= kMaxWalk) return;
+  auto chain = std::make_unique<RangeChain>(first, word_count_);
+  head.store(chain.get(), std::memory_order_release);
+  range_chains_.emplace(chain.get(), std::move(chain));
+}
+
+void Subtable::PublishIndexes(Garbage& garbage) {
+  // One that is empty is waste, and still there.
+  for (RangeChain* chain : changed_chains_) {
+    if (!chain->empty()) chain->Publish(garbage);
+  }
+  changed_chains_.clear();
 }
 
 void Subtable::Unlink(ClassifierEntry* entry, Garbage& garbage) {
@@ -224,10 +258,17 @@ void Subtable::Unlink(ClassifierEntry* entry, Garbage& garbage) {
   const Place place = *PlaceOf(hash, entry->words());
   BucketArray& array = *buckets_.load(std::memory_order_relaxed);
   std::atomic<ClassifierEntry*>* const head = &array[place.bucket].heads[place.slot];
-  ClassifierEntry* const next = entry->next.load(std::memory_order_relaxed);
-  std::atomic<ClassifierEntry*>* link = head;
-  while (link->load(std::memory_order_relaxed) != entry) link = &link->load(std::memory_order_relaxed)->next;
-  if (link != head || next != nullptr) return link->store(next, std::memory_order_release);
+  if (RangeChain* chain = RangeChain::From(head->load(std::memory_order_relaxed))) {
+    chain->Unlink(entry);
+    if (chain->Note()) changed_chains_.push_back(chain);
+    if (!chain->empty()) return;
+    garbage.Add(std::move(range_chains_.extract(chain).mapped()));
+  } else {
+    ClassifierEntry* const next = entry->next.load(std::memory_order_relaxed);
+    std::atomic<ClassifierEntry*>* link = head;
+    while (link->load(std::memory_order_relaxed) != entry) link = &link->load(std::memory_order_relaxed)->next;
+    if (link != head || next != nullptr) return link->store(next, std::memory_order_release);
+  }
   RemoveHead(place, hash);
   --chains_;
   if (array.last > 0 && Sparse(chains_, array.last + 1)) Resize((array.last + 1) / 2, garbage);

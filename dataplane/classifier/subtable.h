@@ -10,11 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "dataplane/classifier/entry.h"
 #include "dataplane/classifier/garbage.h"
 #include "dataplane/classifier/hash.h"
+#include "dataplane/classifier/range_chain.h"
 #include "dataplane/flow/match.h"
 #include "dataplane/packet/key.h"
 
@@ -73,6 +76,9 @@ class Subtable {
   void Link(ClassifierEntry* entry, Garbage& garbage);
   void Unlink(ClassifierEntry* entry, Garbage& garbage);
   uint64_t linked() const { return linked_; }
+  // Brings indexes of long chains in line with what was linked and unlinked.
+  // Before the version is published, and before that waste is taken.
+  void PublishIndexes(Garbage& garbage);
 
   // Calls fn(entry) for every entry that nothing has removed.
   template <typename Fn>
@@ -102,6 +108,7 @@ class Subtable {
   const ClassifierEntry* Find(const BucketArray& array, uint64_t hash, const PacketKey& key) const;
   std::optional<Place> PlaceOf(uint64_t hash, const uint64_t* words) const;
   void RemoveHead(const Place& place, uint64_t hash);
+  void IndexIfLong(std::atomic<ClassifierEntry*>& head);
   void Resize(uint64_t bucket_count, Garbage& garbage);
 
   // What a lookup reads.
@@ -117,6 +124,8 @@ class Subtable {
   const PacketKey mask_;
   uint64_t chains_ = 0;
   uint64_t linked_ = 0;  // entries
+  absl::flat_hash_map<const RangeChain*, std::unique_ptr<RangeChain>> range_chains_;
+  std::vector<RangeChain*> changed_chains_;  // since PublishIndexes
 };
 
 template <typename Fn>

@@ -166,7 +166,8 @@ void FlowStore::Publish() {
 }
 
 void FlowStore::Settle() {
-  // The subtables that go are waste, and still there for the second loop.
+  for (Subtable* subtable : touched_) subtable->PublishIndexes(waste_.garbage);
+  // The subtables that go are waste, and still there for the last loop.
   for (Subtable* subtable : touched_) subtable->standing.table.Settle(*subtable, waste_.garbage);
   for (const Subtable* subtable : touched_) subtable->standing.table.PublishOrder(waste_.garbage);
   touched_.clear();

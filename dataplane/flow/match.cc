@@ -14,6 +14,8 @@ void DemandBits(PacketKey& key, size_t offset, uint16_t bits) {
   std::memcpy(place, &there, sizeof there);
 }
 
+bool IsSource(Field port) { return LayoutOf(port).offset == offsetof(PacketKey, l4_src); }
+
 // The bits that no two ports of the range differ in.
 uint16_t CommonBits(PortRange range) {
   const auto differ = static_cast<unsigned>(range.first ^ range.last);
@@ -110,6 +112,10 @@ bool BitsAreWithin(const Match& a, const Match& b) {
 
 }  // namespace
 
+PortRange RangeOf(const Match& match, Field port) {
+  return IsSource(port) ? match.ports.source : match.ports.destination;
+}
+
 PacketKey LookedAt(const PacketKey& mask) {
   PacketKey looked_at = mask;
   if ((mask.present & kRangedSource) != 0) looked_at.l4_src = 0xffff;
@@ -131,7 +137,7 @@ void MatchOn(Match& match, Field field, absl::uint128 value, absl::uint128 mask)
 void MatchOnRange(Match& match, Field field, PortRange range) {
   if (IsPrefix(range)) return MatchOn(match, field, range.first, CommonBits(range));
   const FieldLayout& layout = LayoutOf(field);
-  const bool source = layout.offset == offsetof(PacketKey, l4_src);
+  const bool source = IsSource(field);
   (source ? match.ports.source : match.ports.destination) = range;
   DemandBits(match.value, layout.required_offset, layout.required);
   DemandBits(match.mask, layout.required_offset, layout.required);

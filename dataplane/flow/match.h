@@ -33,6 +33,9 @@ struct Match {
 // True if flows of this mask have ranges.
 inline bool HasRanges(const PacketKey& mask) { return (mask.present & kRanged) != 0; }
 
+// The range that the match has of a port; all ports: none.
+PortRange RangeOf(const Match& match, Field port);
+
 // The bits of a packet that decide whether flows of this mask match it: the
 // mask's, and all of the ports of which they have ranges.
 PacketKey LookedAt(const PacketKey& mask);
