@@ -43,10 +43,10 @@ ClassifierEntry* RangeChain::FindAlive(const PortRanges& ranges, uint16_t priori
 }
 
 // The first block with an entry of this rank or below; behind all if none has.
-size_t RangeChain::BlockOf(uint64_t rank) const {
-  const auto block = std::ranges::partition_point(
-      blocks_, [rank](const Block& candidate) { return candidate.entries.back()->rank > rank; });
-  return static_cast<size_t>(block - blocks_.begin());
+size_t RangeChain::BlockOf(uint64_t its_rank) const {
+  const auto found = std::ranges::partition_point(
+      blocks_, [its_rank](const Block& block) { return block.entries.back()->rank > its_rank; });
+  return static_cast<size_t>(found - blocks_.begin());
 }
 
 ClassifierEntry* RangeChain::Before(Place place) {

@@ -76,7 +76,7 @@ class RangeChain : public ClassifierEntry {
   using Name = std::tuple<uint16_t, uint64_t, ClassifierEntry*>;
 
   Name NameOf(ClassifierEntry* entry) const;
-  size_t BlockOf(uint64_t rank) const;
+  size_t BlockOf(uint64_t its_rank) const;
   ClassifierEntry* Before(Place place);
   void Insert(ClassifierEntry* entry, Place place);
   void Split(Place place);

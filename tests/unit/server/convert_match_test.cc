@@ -142,23 +142,6 @@ TEST_P(EveryFieldTest, MasksComeBackOrAreRefused) {
   EXPECT_THAT(std::string(violations.ToStatus().message()), HasSubstr(info.name + " takes no mask"));
 }
 
-TEST_P(EveryFieldTest, RangesComeBackOrAreRefused) {
-  const FieldInfo& info = GetParam();
-  MatchBuilder builder = Prerequisite(info);
-  const v1::Match in = Sorted(builder.Range(info.number, 5, 10).match());
-  const bool port = info.name.ends_with("p_src") || info.name.ends_with("p_dst");
-  EXPECT_EQ(info.rangeable, port && !info.name.starts_with("ip")) << "the dataplane has ranges of ports alone";
-  if (info.rangeable) {
-    ExpectSame(ReadBack(Taken(in)), in);
-    return;
-  }
-  ViolationList violations;
-  Match match;
-  MatchFromProto(in, Path("match"), violations, match);
-  EXPECT_THAT(std::string(violations.ToStatus().message()),
-              HasSubstr(info.name + " takes no range, only tcp_src, tcp_dst, udp_src, udp_dst, sctp_src, sctp_dst do"));
-}
-
 TEST_P(EveryFieldTest, WithoutItsPrerequisiteItIsRefused) {
   const FieldInfo& info = GetParam();
   if (info.prerequisite == v1::PREREQUISITE_NONE || info.prerequisite == v1::PREREQUISITE_VLAN) return;
@@ -236,16 +219,6 @@ const SameMatch kCanonical[] = {
     {"FullWideMaskIsNoMask",
      MatchBuilder().EthType(kIpv6).Wide(v1::FIELD_IPV6_SRC, std::string(16, 'a'), std::string(16, '\xff')).match(),
      MatchBuilder().EthType(kIpv6).Wide(v1::FIELD_IPV6_SRC, std::string(16, 'a')).match()},
-    {"RangeOfOne", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 80, 80).match(),
-     MatchBuilder().Ip(kIpv4, 6).On(v1::FIELD_TCP_DST, 80).match()},
-    {"RangeThatIsAMask", MatchBuilder().Ip(kIpv6, 17).Range(v1::FIELD_UDP_SRC, 1024, 2047).match(),
-     MatchBuilder().Ip(kIpv6, 17).On(v1::FIELD_UDP_SRC, 0x400, 0xfc00).match()},
-    {"RangeOfHalf", MatchBuilder().Ip(kIpv4, 132).Range(v1::FIELD_SCTP_DST, 32768, 65535).match(),
-     MatchBuilder().Ip(kIpv4, 132).On(v1::FIELD_SCTP_DST, 0x8000, 0x8000).match()},
-    {"RangeAndMask", MatchBuilder().Ip(kIpv4, 6).On(v1::FIELD_TCP_SRC, 0, 1).Range(v1::FIELD_TCP_DST, 0, 65534).match(),
-     MatchBuilder().Ip(kIpv4, 6).On(v1::FIELD_TCP_SRC, 0, 1).Range(v1::FIELD_TCP_DST, 0, 65534).match()},
-    {"TwoRanges", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 1, 65535).Range(v1::FIELD_TCP_SRC, 1, 2).match(),
-     MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_SRC, 1, 2).Range(v1::FIELD_TCP_DST, 1, 65535).match()},
     {"NoEtherType", MatchBuilder().EthType(0x05ff).match(), MatchBuilder().EthType(0x05ff).match()},
 };
 INSTANTIATE_TEST_SUITE_P(Matches, CanonicalTest, ::testing::ValuesIn(kCanonical),
@@ -331,28 +304,6 @@ const BadMatch kBadMatches[] = {
      "match.fields[1].field", "vlan_tci contradicts"},
     {"UntaggedTciWithVid", MatchBuilder().On(v1::FIELD_VLAN_TCI, 0x0005).match(), "match.fields[0].field",
      "no packet matches"},
-    {"RangeOfNoPort", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_IP_TTL, 1, 5).match(), "match.fields[2].last",
-     "nw_ttl takes no range, only tcp_src, tcp_dst, udp_src, udp_dst, sctp_src, sctp_dst do"},
-    {"RangeBackwards", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 5, 4).match(), "match.fields[2].last",
-     "ends at 4 and begins above, at value 5"},
-    {"RangeTooWide", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 5, 65536).match(), "match.fields[2].last",
-     "65536 does not fit into the 16 bits of tcp_dst: 0 to 65535"},
-    {"RangeBeginsTooWide", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 65536, 65537).match(),
-     "match.fields[2].value", "65536 does not fit into the 16 bits of tcp_dst: 0 to 65535"},
-    {"RangeOfAll", MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 0, 65535).match(), "match.fields[2].last",
-     "leave the field out"},
-    {"RangeWithMask",
-     [] {
-       v1::Match match = MatchBuilder().Ip(kIpv4, 6).Range(v1::FIELD_TCP_DST, 4, 7).match();
-       match.mutable_fields(2)->set_mask(0xffff);
-       return match;
-     }(),
-     "match.fields[2].mask", "a range takes no mask"},
-    {"RangeWithoutTcp", MatchBuilder().EthType(kIpv4).Range(v1::FIELD_TCP_DST, 1, 5).match(), "match.fields[1].field",
-     "tcp_dst needs"},
-    {"RangeOfLaterFragment",
-     MatchBuilder().Ip(kIpv4, 17).On(v1::FIELD_IP_FRAG, 3).Range(v1::FIELD_UDP_DST, 53, 60).match(),
-     "match.fields[3].field", "ip_frag=later"},
     {"TcpPortWithoutTcp", MatchBuilder().EthType(kIpv4).On(v1::FIELD_TCP_DST, 80).match(), "match.fields[1].field",
      "the match has eth_type 0x0800"},
     {"TcpPortWithUdp", MatchBuilder().Ip(kIpv4, 17).On(v1::FIELD_TCP_DST, 80).match(), "match.fields[2].field",
@@ -407,16 +358,6 @@ TEST(MaskTest, SharedBitsHaveOneName) {
                  .On(v1::FIELD_IP_PROTO, 0xff, 0xff)
                  .On(v1::FIELD_TCP_SRC, 0xff00, 0xff00)
                  .match());
-}
-
-TEST(MaskTest, ARangedPortHasAllValues) {
-  v1::Match out;
-  MaskToProto(Taken(MatchBuilder().Ip(kIpv4, 17).Range(v1::FIELD_UDP_DST, 5, 9).match()).mask, &out);
-  ExpectSame(out, MatchBuilder()
-                      .On(v1::FIELD_ETH_TYPE, 0xffff, 0xffff)
-                      .On(v1::FIELD_IP_PROTO, 0xff, 0xff)
-                      .Range(v1::FIELD_TCP_DST, 0, 65535)
-                      .match());
 }
 
 TEST(MaskTest, VlanBitsComeByName) {
