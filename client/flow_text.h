@@ -83,7 +83,7 @@ absl::Status ForEachFlowLine(absl::string_view text,
 std::string FormatSpec(const v1::FlowSpec& spec);
 // The conditions alone, for example "tcp,tp_dst=80"; empty: everything.
 std::string FormatMatch(const v1::Match& match);
-// The bits of a mask, for example "in_port,eth_type,nw_dst/8"; empty: none.
+// The bits of a mask, for example "in_port,nw_dst/8,tp_dst/range"; empty: none.
 std::string FormatMask(const v1::Match& mask);
 // The actions alone, for example "dec_ttl,output:2" or "drop".
 std::string FormatActions(const v1::FlowSpec& spec);
