@@ -87,9 +87,16 @@ const FieldInfo* FindField(v1::Field id) {
 
 const FieldInfo& InfoOf(v1::Field id) { return *FindField(id); }
 
-void PutValue(const FieldInfo& field, const ValueMask& vm, v1::FieldMatch& out) { Put(field, vm, out); }
+void PutValue(const FieldInfo& field, const ValueMask& vm, v1::FieldMatch& out) {
+  Put(field, vm, out);
+  if (vm.last != 0) out.set_last(vm.last);
+}
 void PutValue(const FieldInfo& field, const ValueMask& vm, v1::SetFieldAction& out) { Put(field, vm, out); }
-ValueMask GetValue(const FieldInfo& field, const v1::FieldMatch& in) { return Get(field, in); }
+ValueMask GetValue(const FieldInfo& field, const v1::FieldMatch& in) {
+  ValueMask vm = Get(field, in);
+  vm.last = in.last();
+  return vm;
+}
 ValueMask GetValue(const FieldInfo& field, const v1::SetFieldAction& in) { return Get(field, in); }
 
 }  // namespace sluice::client

@@ -25,6 +25,7 @@ struct FieldInfo {
   std::string short_name;
 
   bool maskable() const { return options.maskability() == v1::MASKABILITY_ARBITRARY; }
+  bool rangeable() const { return options.rangeable(); }
   bool wide() const { return options.bits() > 64; }
 };
 
@@ -37,9 +38,11 @@ const FieldInfo* FindField(v1::Field id);
 // Of a field that is known to exist.
 const FieldInfo& InfoOf(v1::Field id);
 
+// What a condition says of a field: its bits under a mask, or a range.
 struct ValueMask {
   absl::uint128 value = 0;
   absl::uint128 mask = 0;
+  uint64_t last = 0;  // not 0: from value to this, both inclusive; mask is then the whole field
   friend bool operator==(const ValueMask&, const ValueMask&) = default;
 };
 

@@ -12,7 +12,8 @@
 // without its protocol (nw_dst without ip), two conditions on one field that
 // contradict each other, values beyond a field's size, numbers with a leading
 // zero, vlan_vid without its bit 0x1000. Wider:
-// push_vlan(TPID,only_if_untagged) is what mod_vlan_vid begins with.
+// push_vlan(TPID,only_if_untagged) is what mod_vlan_vid begins with, and a port
+// may be a range, tp_dst=1000-2000, both ends inclusive.
 //
 // Errors are INVALID_ARGUMENT, "SOURCE:LINE:COLUMN: what; what was expected".
 // No state; any thread.
@@ -82,7 +83,7 @@ absl::Status ForEachFlowLine(absl::string_view text,
 std::string FormatSpec(const v1::FlowSpec& spec);
 // The conditions alone, for example "tcp,tp_dst=80"; empty: everything.
 std::string FormatMatch(const v1::Match& match);
-// The bits of a mask, for example "in_port,eth_type,nw_dst/8"; empty: none.
+// The bits of a mask, for example "in_port,nw_dst/8,tp_dst/range"; empty: none.
 std::string FormatMask(const v1::Match& mask);
 // The actions alone, for example "dec_ttl,output:2" or "drop".
 std::string FormatActions(const v1::FlowSpec& spec);

@@ -162,7 +162,9 @@ std::string FormatMask(const v1::Match& mask) {
     const std::string text = FormatCondition(*field, {vm.mask, vm.mask});
     const size_t slash = text.find('/');
     std::string name = text.substr(0, text.find('='));
-    if (slash != std::string::npos) {
+    if (vm.last != 0) {
+      name += "/range";
+    } else if (slash != std::string::npos) {
       name += text.substr(slash);
     } else if (vm.mask != field->all_ones) {  // a fragment's word
       absl::StrAppend(&name, "/", Low(vm.mask));

@@ -100,7 +100,8 @@ TextError MatchParser::AddField(const FieldInfo& field, const Token& token) {
     const absl::StatusOr<uint32_t> port = ParsePort(token.key, token.value, *port_names_);
     return port.ok() ? AddTerm(field, {*port, field.all_ones}, token) : AtValue(token, port.status());
   }
-  const absl::StatusOr<ValueMask> vm = ParseValue(field, token.key, token.value);
+  const absl::StatusOr<ValueMask> vm = LooksLikeRange(field, token.value) ? ParseRange(field, token.key, token.value)
+                                                                          : ParseValue(field, token.key, token.value);
   if (!vm.ok()) return AtValue(token, vm.status());
   const int type = static_cast<int>(absl::Uint128Low64(vm->value));
   if (field.id == v1::FIELD_ETH_TYPE && vm->mask != 0 && type < 0x0600 && type != kEthNone) {
@@ -130,7 +131,7 @@ TextError MatchParser::AddTerm(const FieldInfo& field, const ValueMask& vm, cons
     return At(token.value_column,
               absl::StrCat(token.key, " takes no mask; expected a value, or no ", token.key, " at all"));
   }
-  const ValueMask canonical{vm.value & vm.mask, vm.mask};
+  const ValueMask canonical{vm.value & vm.mask, vm.mask, vm.last};
   for (const Term& term : terms_) {
     if (term.field != &field) continue;
     if (term.vm == canonical) return {};

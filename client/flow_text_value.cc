@@ -136,6 +136,7 @@ std::string FormatFragment(const ValueMask& vm) {
 std::string FormatPlain(const FieldInfo& field, const ValueMask& vm) {
   const uint64_t value = absl::Uint128Low64(vm.value);
   const bool masked = vm.mask != field.all_ones;
+  if (vm.last != 0) return absl::StrCat(value, "-", vm.last);
   if (masked) return absl::StrCat(Hex(value), "/", Hex(absl::Uint128Low64(vm.mask)));
   if (field.options.format() != v1::FORMAT_HEXADECIMAL) return absl::StrCat(value);
   return absl::StrFormat("0x%0*x", static_cast<int>(field.options.bits() / 4), value);
@@ -192,6 +193,38 @@ absl::StatusOr<ValueMask> ParseValue(const FieldInfo& field, absl::string_view w
     default:
       return ParseMaskedNumber(what, text, static_cast<int>(field.options.bits()));
   }
+}
+
+bool LooksLikeRange(const FieldInfo& field, absl::string_view text) {
+  const bool number = field.options.format() == v1::FORMAT_DECIMAL || field.options.format() == v1::FORMAT_HEXADECIMAL;
+  const size_t dash = text.substr(0, text.find('/')).find('-');
+  return number && dash != absl::string_view::npos && dash > 0;
+}
+
+absl::StatusOr<ValueMask> ParseRange(const FieldInfo& field, absl::string_view what, absl::string_view text) {
+  if (!field.rangeable()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, " takes no range; expected a value, or a range of ports"));
+  }
+  if (absl::StrContains(text, '/')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": ", text, " has a mask and a range; expected FIRST-LAST, or VALUE/MASK"));
+  }
+  const uint64_t all = absl::Uint128Low64(field.all_ones);
+  const size_t dash = text.find('-');
+  uint64_t first = 0, last = 0;
+  if (!ParseNumber(text.substr(0, dash), first) || !ParseNumber(text.substr(dash + 1), last)) {
+    return Bad(what, text, absl::StrCat("a number or FIRST-LAST, 0 to ", all, ", decimal or 0x…"));
+  }
+  if (first > all || last > all) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": ", text, " is out of range; expected 0 to ", all));
+  }
+  if (first > last) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": ", text, " ends below where it begins; expected ", last, "-", first));
+  }
+  const uint64_t rest = last - first;
+  const bool prefix = (rest & (rest + 1)) == 0 && (first & rest) == 0;
+  return prefix ? ValueMask{first, all & ~rest} : ValueMask{first, field.all_ones, last};
 }
 
 std::string FormatValue(const FieldInfo& field, const ValueMask& vm) {

@@ -29,7 +29,12 @@ absl::StatusOr<ValueMask> ParseMaskedNumber(absl::string_view what, absl::string
 // name as the user wrote it.
 absl::StatusOr<ValueMask> ParseValue(const FieldInfo& field, absl::string_view what, absl::string_view text);
 
-// The opposite: VALUE if the mask is the whole field, else VALUE/MASK.
+// True for FIRST-LAST of a field that is a number, right or wrong.
+bool LooksLikeRange(const FieldInfo& field, absl::string_view text);
+// FIRST-LAST, which a match may say of a rangeable field; as a mask if that can say it.
+absl::StatusOr<ValueMask> ParseRange(const FieldInfo& field, absl::string_view what, absl::string_view text);
+
+// The opposite: FIRST-LAST, VALUE if the mask is the whole field, else VALUE/MASK.
 std::string FormatValue(const FieldInfo& field, const ValueMask& vm);
 
 // 0x-hexadecimal, without leading zeros.

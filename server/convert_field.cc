@@ -45,12 +45,6 @@ bool ReadWide(const FieldBitsView& in, const FieldInfo& info, const Path& path, 
   return true;
 }
 
-// Values and masks up to 64 bits; only those can be too wide.
-std::string TooWide(const FieldInfo& info, absl::uint128 value) {
-  return absl::StrCat(ShowValue(info, value), " does not fit into the ", info.bits, " bits of ", info.name, ": ",
-                      ShowValue(info, 0), " to ", ShowValue(info, info.all));
-}
-
 bool CheckBits(const FieldInfo& info, const FieldBits& bits, const Path& path, ViolationList& violations) {
   const char* const value_name = info.wide() ? "wide_value" : "value";
   const char* const mask_name = info.wide() ? "wide_mask" : "mask";
@@ -92,6 +86,11 @@ std::string ShowValue(const FieldInfo& info, absl::uint128 value) {
   const uint64_t high = absl::Uint128High64(value);
   if (info.wide()) return absl::StrCat("0x", absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
   return info.hexadecimal ? absl::StrCat("0x", absl::Hex(low)) : absl::StrCat(low);
+}
+
+std::string TooWide(const FieldInfo& info, absl::uint128 value) {
+  return absl::StrCat(ShowValue(info, value), " does not fit into the ", info.bits, " bits of ", info.name, ": ",
+                      ShowValue(info, 0), " to ", ShowValue(info, info.all));
 }
 
 std::string UnknownField(int number) {

@@ -57,6 +57,9 @@ void FieldBitsToProto(const FieldInfo& info, const FieldBits& bits, bool explici
 // A value as messages show it: as its field is usually written, decimal or hexadecimal.
 std::string ShowValue(const FieldInfo& info, absl::uint128 value);
 
+// "70000 does not fit into the 16 bits of …" For fields of up to 64 bits.
+std::string TooWide(const FieldInfo& info, absl::uint128 value);
+
 // "unknown field 77 …"
 std::string UnknownField(int number);
 

@@ -1,10 +1,11 @@
-// Matches. Three things are made canonical, so that what means the same is the
+// Matches. Four things are made canonical, so that what means the same is the
 // same flow and what a client reads back is what it would write:
 // - VLAN conditions are kept as vlan_tci and said by vlan_present, vlan_vid and
 //   vlan_pcp where these can say it;
 // - "no tag" is the one bit that says so, since an untagged packet's VID and
 //   PCP are zero anyway;
-// - "not a fragment" and "a later fragment" fix both bits of ip_frag.
+// - "not a fragment" and "a later fragment" fix both bits of ip_frag;
+// - a range of ports that a mask can say is that mask.
 
 #include <string>
 
@@ -100,6 +101,41 @@ bool CheckValue(const FieldInfo& info, FieldBits& bits, const Path& path, Violat
   return true;
 }
 
+// "tcp_src, tcp_dst, …"
+std::string RangeableFields() {
+  std::string names;
+  for (const FieldInfo& info : Fields()) {
+    if (info.rangeable) absl::StrAppend(&names, names.empty() ? "" : ", ", info.name);
+  }
+  return names;
+}
+
+// value <= field <= last.
+void AddRange(const v1::FieldMatch& in, const FieldInfo& info, const Path& path, ViolationList& violations,
+              Match& out) {
+  if (!info.rangeable) {
+    violations.Add(Path(path, "last"),
+                   absl::StrCat(info.name, " takes no range, only ", RangeableFields(), " do: leave last out"));
+    return;
+  }
+  if (in.has_mask()) {
+    violations.Add(Path(path, "mask"), "a range takes no mask: leave mask out, or last");
+    return;
+  }
+  FieldBits first;
+  if (!FieldBitsFromProto(ViewOf(in), info, path, violations, first)) return;
+  if (in.last() > info.all) {
+    violations.Add(Path(path, "last"), TooWide(info, in.last()));
+  } else if (in.last() < in.value()) {
+    violations.Add(Path(path, "last"), absl::StrCat("the range ends at ", in.last(), " and begins above, at value ",
+                                                    in.value(), ": value must not be higher"));
+  } else if (in.value() == 0 && in.last() == info.all) {
+    violations.Add(Path(path, "last"), "the range has all values: leave the field out to match any value of it");
+  } else {
+    MatchOnRange(out, info.field, {static_cast<uint16_t>(in.value()), static_cast<uint16_t>(in.last())});
+  }
+}
+
 void AddField(const v1::FieldMatch& in, const Path& path, uint32_t& seen, ViolationList& violations, Match& out) {
   const FieldInfo* info = FindField(in.field());
   if (info == nullptr) {
@@ -112,6 +148,7 @@ void AddField(const v1::FieldMatch& in, const Path& path, uint32_t& seen, Violat
     return;
   }
   seen |= bit;
+  if (in.has_last()) return AddRange(in, *info, path, violations, out);
   FieldBits bits;
   if (!FieldBitsFromProto(ViewOf(in), *info, path, violations, bits)) return;
   if (!CheckValue(*info, bits, path, violations)) return;
@@ -144,6 +181,13 @@ void CheckPrerequisites(const v1::Match& in, const Path& path, ViolationList& vi
 
 void AddTo(v1::Match* out, Field field, uint64_t value, uint64_t mask, bool explicit_mask) {
   FieldBitsToProto(Fields()[static_cast<int>(field)], {value, mask}, explicit_mask, out->add_fields());
+}
+
+void AddRangeTo(v1::Match* out, const FieldInfo& info, PortRange range) {
+  v1::FieldMatch* field = out->add_fields();
+  field->set_field(info.number);
+  field->set_value(range.first);
+  field->set_last(range.last);
 }
 
 // True if vlan_present, vlan_vid and vlan_pcp can say it.
@@ -200,15 +244,20 @@ void MatchToProto(const Match& match, v1::Match* out) {
     if (info.field == Field::kNone || IsVlan(info.field) || !Meets(info.prerequisite, headers)) continue;
     const absl::uint128 mask = GetField(match.mask, info.field);
     if (mask != 0) FieldBitsToProto(info, {GetField(match.value, info.field), mask}, false, out->add_fields());
+    if (!info.rangeable) continue;
+    const PortRange range = RangeOf(match, info.field);
+    if (range != PortRange{}) AddRangeTo(out, info, range);
   }
 }
 
 void MaskToProto(const PacketKey& mask, v1::Match* out) {
+  const PacketKey looked_at = LookedAt(mask);
   for (const FieldInfo& info : Fields()) {
     if (info.field == Field::kVlanPresent) VlanToProto({TciOf(mask), TciOf(mask)}, true, out);
     if (info.field == Field::kNone || IsVlan(info.field) || !ShownInMask(info, mask)) continue;
     const absl::uint128 bits = GetField(mask, info.field);
     if (bits != 0) FieldBitsToProto(info, {bits, bits}, true, out->add_fields());
+    if (bits == 0 && GetField(looked_at, info.field) != 0) AddRangeTo(out, info, PortRange{});
   }
 }
 

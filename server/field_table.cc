@@ -66,6 +66,7 @@ FieldTable ReadFields() {
     info.prerequisite = options.prerequisite();
     info.maskable = options.maskability() == v1::MASKABILITY_ARBITRARY;
     info.writable = options.writable();
+    info.rangeable = options.rangeable();
     info.hexadecimal = options.format() != v1::FORMAT_DECIMAL && options.format() != v1::FORMAT_FRAGMENT;
   }
   return table;

@@ -26,6 +26,7 @@ struct FieldInfo {
   v1::Prerequisite prerequisite = v1::PREREQUISITE_UNSPECIFIED;
   bool maskable = false;
   bool writable = false;
+  bool rangeable = false;
   bool hexadecimal = false;  // how messages show its values
 
   bool wide() const { return bits > 64; }

@@ -1,5 +1,7 @@
 #include "server/page_token.h"
 
+#include <bit>
+
 #include "absl/hash/hash.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -14,7 +16,8 @@ absl::string_view BytesOf(const PacketKey& key) { return {reinterpret_cast<const
 uint64_t CheckOf(uint64_t seed, const FlowFilter& filter, uint64_t after_id) {
   return absl::HashOf(seed, after_id, filter.table_id.value_or(0), filter.table_id.has_value(),
                       filter.priority.value_or(0), filter.priority.has_value(), filter.out_port.value_or(0),
-                      filter.cookie, filter.cookie_mask, BytesOf(filter.match.value), BytesOf(filter.match.mask));
+                      filter.cookie, filter.cookie_mask, BytesOf(filter.match.value), BytesOf(filter.match.mask),
+                      std::bit_cast<uint64_t>(filter.match.ports));
 }
 
 }  // namespace

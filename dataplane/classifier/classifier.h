@@ -26,6 +26,14 @@
 // Chains hold the entries of one masked key by descending rank: flows of several
 // priorities, and several versions of one flow. The first that is visible wins.
 //
+// Ranges of ports that a mask can say are masks. Else the mask says of which port
+// there is one, so that all flows of a subtable have them or none has; they lie
+// behind the entry's words, and the walk passes over entries whose ranges do not
+// contain the packet's ports. A flow with a range is one entry, and costs no
+// further mask. Where a chain of such flows grows long, an index takes the place
+// of the walk: bitmaps of the flows that contain a port, blocks of them by rank
+// (range_index.h, range_chain.h).
+//
 // Versions. An entry is there in versions [added, removed). The writer links new
 // entries, sets `removed` of old ones to the version to come, raises bounds, and
 // then makes it all visible at once by one release store of the version. A
@@ -41,6 +49,7 @@
 // and bounds that are high enough. Order of loads: the version, then the array.
 //
 //   key ──▶ table ──▶ array of (bound, subtable) ──▶ buckets ──▶ chain of entries
+//                                                          └──▶ index of a long chain with ranges
 //
 // Threads. Lookup: each worker, online with the reclaimer (worker/reclaimer.h);
 // no lock, no allocation, nothing shared is written: what workers count, each
@@ -48,7 +57,7 @@
 // flow table's lock.
 //
 // Not done: masks of equal bound are not ordered by use, masks that can't match
-// are not pruned, there is no cache before the tables, port ranges are masks.
+// are not pruned, there is no cache before the tables.
 
 #pragma once
 

@@ -2,7 +2,8 @@
 //
 // Entries of one masked key form a chain by descending rank. All but `removed`
 // and `next` is set before the entry is linked. The packed words of the value,
-// those in which the mask has a bit, lie behind it.
+// those in which the mask has a bit, lie behind it; then, if the mask says so,
+// a word with the ranges of ports.
 
 #pragma once
 

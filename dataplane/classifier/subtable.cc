@@ -50,6 +50,9 @@ void PutHead(BucketArray& array, uint64_t hash, ClassifierEntry* head) {
 bool Crowded(uint64_t chains, uint64_t bucket_count) { return 4 * chains > 3 * Bucket::kSlots * bucket_count; }
 bool Sparse(uint64_t chains, uint64_t bucket_count) { return 8 * chains < Bucket::kSlots * bucket_count; }
 
+// Chains of entries with ranges that have more are indexed.
+constexpr unsigned kMaxWalk = 16;
+
 const ClassifierEntry* FirstVisible(const ClassifierEntry* entry, uint64_t version) {
   while (entry != nullptr && !entry->VisibleAt(version)) entry = entry->next.load(std::memory_order_acquire);
   return entry;
@@ -72,6 +75,7 @@ Subtable::Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey&
     : standing{table},
       buckets_(BucketArray::New(1).release()),
       hash_key_(hash_key),
+      ranged_(HasRanges(mask)),
       counts_(std::make_unique<Counts[]>(worker_count)),
       mask_(mask) {
   for (uint8_t i = 0; i < kKeyWords; ++i) {
@@ -105,7 +109,8 @@ uint32_t Subtable::Lookup(const PacketKey* keys, uint32_t pending, uint64_t vers
   uint32_t matched = 0;
   for (uint32_t left = likely; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    found[i] = FirstVisible(Find(array, hashes[i], keys[i]), version);
+    const ClassifierEntry* chain = Find(array, hashes[i], keys[i]);
+    found[i] = ranged_ ? FirstInRange(chain, keys[i], version) : FirstVisible(chain, version);
     if (found[i] != nullptr) matched |= uint32_t{1} << i;
   }
   return matched;
@@ -147,19 +152,41 @@ bool Subtable::SameKey(const PacketKey& key, const ClassifierEntry& entry) const
   return difference == 0;
 }
 
-void Subtable::Pack(const PacketKey& value, uint64_t* words) const {
-  for (unsigned i = 0; i < word_count_; ++i) words[i] = WordOf(value, word_index_[i]) & word_mask_[i];
+PortRanges Subtable::RangesOf(const uint64_t* words) const { return std::bit_cast<PortRanges>(words[word_count_]); }
+
+const ClassifierEntry* Subtable::FirstInRange(const ClassifierEntry* entry, const PacketKey& key,
+                                              uint64_t version) const {
+  const Ports ports = PortsOf(key);
+  if (entry == nullptr) return nullptr;
+  if (const RangeChain* chain = RangeChain::From(entry)) return chain->First(ports, version);
+  while (entry != nullptr && !(RangesOf(entry->words()).Contain(ports) && entry->VisibleAt(version))) {
+    entry = entry->next.load(std::memory_order_acquire);
+  }
+  return entry;
 }
 
-PacketKey Subtable::Unpack(const uint64_t* words) const {
-  PacketKey value{};
-  for (unsigned i = 0; i < word_count_; ++i) SetWord(value, word_index_[i], words[i]);
-  return value;
+void Subtable::Pack(const Match& match, uint64_t* words) const {
+  for (unsigned i = 0; i < word_count_; ++i) words[i] = WordOf(match.value, word_index_[i]) & word_mask_[i];
+  if (ranged_) words[word_count_] = std::bit_cast<uint64_t>(match.ports);
 }
 
-ClassifierEntry* Subtable::Chain(const PacketKey& value) const {
+Match Subtable::Unpack(const uint64_t* words) const {
+  Match match{.mask = mask_};
+  for (unsigned i = 0; i < word_count_; ++i) SetWord(match.value, word_index_[i], words[i]);
+  if (ranged_) match.ports = RangesOf(words);
+  return match;
+}
+
+ClassifierEntry* Subtable::FindAlive(const Match& match, uint16_t priority) const {
   const BucketArray& array = *buckets_.load(std::memory_order_relaxed);
-  return const_cast<ClassifierEntry*>(Find(array, HashOf(value), value));
+  const ClassifierEntry* entry = Find(array, HashOf(match.value), match.value);
+  if (entry == nullptr) return nullptr;
+  if (const RangeChain* chain = RangeChain::From(entry)) return chain->FindAlive(match.ports, priority);
+  for (; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+    if (PriorityOf(entry->rank) != priority || !entry->Alive()) continue;
+    if (!ranged_ || RangesOf(entry->words()) == match.ports) break;
+  }
+  return const_cast<ClassifierEntry*>(entry);
 }
 
 std::optional<Subtable::Place> Subtable::PlaceOf(uint64_t hash, const uint64_t* words) const {
@@ -190,12 +217,39 @@ void Subtable::Link(ClassifierEntry* entry, Garbage& garbage) {
   // Before others of its rank: the newest version of a flow is found first.
   std::atomic<ClassifierEntry*>* link = &(*buckets_.load(std::memory_order_relaxed))[place->bucket].heads[place->slot];
   ClassifierEntry* next = link->load(std::memory_order_relaxed);
+  if (RangeChain* chain = RangeChain::From(next)) {
+    chain->Link(entry);
+    if (chain->Note()) changed_chains_.push_back(chain);
+    return;
+  }
+  std::atomic<ClassifierEntry*>& head = *link;
   while (next != nullptr && next->rank > entry->rank) {
     link = &next->next;
     next = link->load(std::memory_order_relaxed);
   }
   entry->next.store(next, std::memory_order_relaxed);
   link->store(entry, std::memory_order_release);
+  if (ranged_) IndexIfLong(head);
+}
+
+void Subtable::IndexIfLong(std::atomic<ClassifierEntry*>& head) {
+  ClassifierEntry* const first = head.load(std::memory_order_relaxed);
+  unsigned length = 0;
+  for (const ClassifierEntry* entry = first; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+    ++length;
+  }
+  if (length <= kMaxWalk) return;
+  auto chain = std::make_unique<RangeChain>(first, word_count_);
+  head.store(chain.get(), std::memory_order_release);
+  range_chains_.emplace(chain.get(), std::move(chain));
+}
+
+void Subtable::PublishIndexes(Garbage& garbage) {
+  // One that is empty is waste, and still there.
+  for (RangeChain* chain : changed_chains_) {
+    if (!chain->empty()) chain->Publish(garbage);
+  }
+  changed_chains_.clear();
 }
 
 void Subtable::Unlink(ClassifierEntry* entry, Garbage& garbage) {
@@ -204,10 +258,17 @@ void Subtable::Unlink(ClassifierEntry* entry, Garbage& garbage) {
   const Place place = *PlaceOf(hash, entry->words());
   BucketArray& array = *buckets_.load(std::memory_order_relaxed);
   std::atomic<ClassifierEntry*>* const head = &array[place.bucket].heads[place.slot];
-  ClassifierEntry* const next = entry->next.load(std::memory_order_relaxed);
-  std::atomic<ClassifierEntry*>* link = head;
-  while (link->load(std::memory_order_relaxed) != entry) link = &link->load(std::memory_order_relaxed)->next;
-  if (link != head || next != nullptr) return link->store(next, std::memory_order_release);
+  if (RangeChain* chain = RangeChain::From(head->load(std::memory_order_relaxed))) {
+    chain->Unlink(entry);
+    if (chain->Note()) changed_chains_.push_back(chain);
+    if (!chain->empty()) return;
+    garbage.Add(std::move(range_chains_.extract(chain).mapped()));
+  } else {
+    ClassifierEntry* const next = entry->next.load(std::memory_order_relaxed);
+    std::atomic<ClassifierEntry*>* link = head;
+    while (link->load(std::memory_order_relaxed) != entry) link = &link->load(std::memory_order_relaxed)->next;
+    if (link != head || next != nullptr) return link->store(next, std::memory_order_release);
+  }
   RemoveHead(place, hash);
   --chains_;
   if (array.last > 0 && Sparse(chains_, array.last + 1)) Resize((array.last + 1) / 2, garbage);

@@ -10,11 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "dataplane/classifier/entry.h"
 #include "dataplane/classifier/garbage.h"
 #include "dataplane/classifier/hash.h"
+#include "dataplane/classifier/range_chain.h"
 #include "dataplane/flow/match.h"
 #include "dataplane/packet/key.h"
 
@@ -61,15 +64,21 @@ class Subtable {
   Counts& counts(unsigned worker) { return counts_[worker]; }
 
   const PacketKey& mask() const { return mask_; }
-  unsigned word_count() const { return word_count_; }
-  void Pack(const PacketKey& value, uint64_t* words) const;
-  PacketKey Unpack(const uint64_t* words) const;
+  // True if the flows have ranges of ports: all of them, and of the same ports.
+  bool ranged() const { return ranged_; }
+  // The words behind an entry: of the value, and of the ranges.
+  unsigned word_count() const { return word_count_ + (ranged_ ? 1 : 0); }
+  void Pack(const Match& match, uint64_t* words) const;
+  Match Unpack(const uint64_t* words) const;
 
-  // The first entry of a masked key's chain, or null.
-  ClassifierEntry* Chain(const PacketKey& value) const;
+  // The entry with this match and priority that nothing has removed, or null.
+  ClassifierEntry* FindAlive(const Match& match, uint16_t priority) const;
   void Link(ClassifierEntry* entry, Garbage& garbage);
   void Unlink(ClassifierEntry* entry, Garbage& garbage);
   uint64_t linked() const { return linked_; }
+  // Brings indexes of long chains in line with what was linked and unlinked.
+  // Before the version is published, and before that waste is taken.
+  void PublishIndexes(Garbage& garbage);
 
   // Calls fn(entry) for every entry that nothing has removed.
   template <typename Fn>
@@ -94,15 +103,19 @@ class Subtable {
   uint64_t HashOf(const PacketKey& key) const;
   uint64_t HashOfWords(const uint64_t* words) const;
   bool SameKey(const PacketKey& key, const ClassifierEntry& entry) const;
+  PortRanges RangesOf(const uint64_t* words) const;
+  const ClassifierEntry* FirstInRange(const ClassifierEntry* entry, const PacketKey& key, uint64_t version) const;
   const ClassifierEntry* Find(const BucketArray& array, uint64_t hash, const PacketKey& key) const;
   std::optional<Place> PlaceOf(uint64_t hash, const uint64_t* words) const;
   void RemoveHead(const Place& place, uint64_t hash);
+  void IndexIfLong(std::atomic<ClassifierEntry*>& head);
   void Resize(uint64_t bucket_count, Garbage& garbage);
 
   // What a lookup reads.
   std::atomic<BucketArray*> buckets_;
   const HashKey hash_key_;
-  unsigned word_count_ = 0;
+  const bool ranged_;
+  unsigned word_count_ = 0;  // of the value
   std::array<uint8_t, kKeyWords> word_index_{};
   std::array<uint64_t, kKeyWords> word_mask_{};
   std::unique_ptr<Counts[]> counts_;
@@ -111,6 +124,8 @@ class Subtable {
   const PacketKey mask_;
   uint64_t chains_ = 0;
   uint64_t linked_ = 0;  // entries
+  absl::flat_hash_map<const RangeChain*, std::unique_ptr<RangeChain>> range_chains_;
+  std::vector<RangeChain*> changed_chains_;  // since PublishIndexes
 };
 
 template <typename Fn>

@@ -18,7 +18,7 @@ constexpr size_t EntrySize(size_t word_count) {
   const size_t bytes = sizeof(ClassifierEntry) + word_count * sizeof(uint64_t);
   return std::max<size_t>(2, (bytes + kEntryStep - 1) / kEntryStep);
 }
-static_assert(EntrySize(kKeyWords) < kEntrySizes);
+static_assert(EntrySize(kKeyWords + 1) < kEntrySizes);
 
 bool HasPriority(const Subtable& subtable, uint16_t priority) {
   const auto& ranks = subtable.standing.ranks;
@@ -59,11 +59,8 @@ Flow* FlowStore::Find(const FlowIdentity& identity) const {
   const ClassifierTable* table = tables_[identity.table_id].get();
   const Subtable* subtable = table == nullptr ? nullptr : table->Find(identity.match.mask);
   if (subtable == nullptr) return nullptr;
-  for (const ClassifierEntry* entry = subtable->Chain(identity.match.value); entry != nullptr;
-       entry = entry->next.load(std::memory_order_relaxed)) {
-    if (PriorityOf(entry->rank) == identity.priority && entry->Alive()) return entry->flow;
-  }
-  return nullptr;
+  const ClassifierEntry* entry = subtable->FindAlive(identity.match, identity.priority);
+  return entry == nullptr ? nullptr : entry->flow;
 }
 
 absl::StatusOr<Flow*> FlowStore::Resolve(const FlowKey& key) const {
@@ -87,7 +84,7 @@ Flow* FlowStore::FindOverlap(const FlowIdentity& identity) const {
     if (!HasPriority(subtable, identity.priority)) return;
     subtable.ForEachAlive([&](const ClassifierEntry& entry) {
       if (PriorityOf(entry.rank) != identity.priority || (oldest != nullptr && entry.rank < oldest->rank)) return;
-      if (Overlap({subtable.Unpack(entry.words()), subtable.mask()}, identity.match)) oldest = &entry;
+      if (Overlap(subtable.Unpack(entry.words()), identity.match)) oldest = &entry;
     });
   });
   return oldest == nullptr ? nullptr : oldest->flow;
@@ -117,11 +114,11 @@ Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
   flow.created_unix_ns = now_unix_ns;
   const uint64_t rank = RankOf(spec.priority, next_sequence_++);
   flow.entry = NewEntry(flow, rank, spec.actions);
-  subtable.Pack(spec.match.value, flow.entry->words());
+  subtable.Pack(spec.match, flow.entry->words());
   LinkEntry(flow.entry);
   subtable.standing.ranks.insert(rank);
   table.CountFlow(subtable);
-  Include(looked_at_, subtable.mask());
+  Include(looked_at_, LookedAt(subtable.mask()));
   classifier_.log().Add(spec.match.value, subtable.mask(), rank, version_, garbage_);
   flows_.emplace_hint(flows_.end(), flow.id, &flow);
   return flow;
@@ -187,14 +184,15 @@ void FlowStore::ShrinkInterest() {
   looked_at_ = {};
   for (const auto& table : tables_) {
     if (table != nullptr)
-      table->ForEachSubtable([&](const Subtable& subtable) { Include(looked_at_, subtable.mask()); });
+      table->ForEachSubtable([&](const Subtable& subtable) { Include(looked_at_, LookedAt(subtable.mask())); });
   }
   PublishInterest();
 }
 
 void FlowStore::Settle() {
   masks_have_gone_ |= std::ranges::any_of(touched_, [](const Subtable* subtable) { return subtable->linked() == 0; });
-  // The subtables that go are waste, and still there for the second loop.
+  for (Subtable* subtable : touched_) subtable->PublishIndexes(garbage_);
+  // The subtables that go are waste, and still there for the last loop.
   for (Subtable* subtable : touched_) subtable->standing.table.Settle(*subtable, garbage_);
   for (const Subtable* subtable : touched_) subtable->standing.table.PublishOrder(garbage_);
   touched_.clear();
@@ -226,7 +224,7 @@ void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
   info.id = flow.id;
   info.spec.table_id = subtable.standing.table.id();
   info.spec.priority = PriorityOf(flow.entry->rank);
-  info.spec.match = {subtable.Unpack(flow.entry->words()), subtable.mask()};
+  info.spec.match = subtable.Unpack(flow.entry->words());
   info.spec.actions.assign(actions.begin(), actions.end());
   info.spec.cookie = flow.cookie;
   info.stats = Sum(flow.index, flow.counters);

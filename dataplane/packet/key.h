@@ -22,6 +22,11 @@ inline constexpr uint16_t kPresentL3 = 1;  // addresses, or ARP's fields: a well
 inline constexpr uint16_t kPresentL4 = 2;  // ports, or ICMP type and code
 inline constexpr uint16_t kPresentIp =
     4;  // protocol, TOS, TTL, fragment: as L3, and IPv6's extension headers are whole
+// No packet has these. A flow's mask does where it has a range of ports instead
+// of port bits, so that flows of one mask have ranges of the same ports.
+inline constexpr uint16_t kRangedSource = 0x4000;
+inline constexpr uint16_t kRangedDestination = 0x8000;
+inline constexpr uint16_t kRanged = kRangedSource | kRangedDestination;
 
 // The bit of PacketKey::vlan_tci (host order) that says "there is a tag". It
 // stands where the frame has DEI, as in Open vSwitch; DEI is not matched on.

@@ -138,6 +138,77 @@ BENCHMARK(BM_Lookup)
     ->Args({10'000, 64})
     ->Args({10'000, 256});
 
+// Flow i of one masked key: up to 1,000 source and as many destination ports, so
+// that few flows contain a packet's, and the winner stands anywhere.
+FlowSpec RangedSpecOf(uint32_t i) {
+  std::mt19937 random(i);
+  const auto range = [&random] {
+    const auto first = static_cast<uint16_t>(random() % 64000);
+    return PortRange{first, static_cast<uint16_t>(first + 1 + random() % 1000)};
+  };
+  FlowSpec spec{.priority = static_cast<uint16_t>(random())};
+  MatchOn(spec.match, Field::kIpProto, 6, 0xff);
+  MatchOnRange(spec.match, Field::kTcpSrc, range());
+  MatchOnRange(spec.match, Field::kTcpDst, range());
+  spec.actions = {Action{.type = ActionType::kOutput, .port = i % 16}};
+  return spec;
+}
+
+void BM_LookupRanges(benchmark::State& state) {
+  Reclaimer reclaimer(1);
+  FlowTable table(1, {}, reclaimer);
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  std::vector<FlowChange> changes;
+  for (uint32_t i = 0; i < flows; ++i) changes.push_back(CreateFlow{.spec = RangedSpecOf(i)});
+  Write(table, changes);
+  std::mt19937 random(1);
+  std::vector<PacketKey> keys;
+  for (uint32_t i = 0; i < 1u << 14; ++i) {
+    const Match match = RangedSpecOf(static_cast<uint32_t>(random()) % flows).match;
+    keys.push_back(match.value);
+    PutField(keys.back(), Field::kTcpSrc, match.ports.source.first);
+    PutField(keys.back(), Field::kTcpDst, match.ports.destination.last);
+  }
+  const ClassifierEntry* entries[kBatch];
+  const uint64_t version = table.classifier().version();
+  size_t at = 0;
+  for (auto _ : state) {
+    table.classifier().Lookup(0, 0, version, &keys[at], kBatch, entries);
+    benchmark::DoNotOptimize(entries);
+    at = (at + kBatch) % keys.size();
+  }
+  state.SetItemsProcessed(kBatch * state.iterations());
+  state.counters["ns_per_packet"] =
+      benchmark::Counter(kBatch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_LookupRanges)->Arg(4)->Arg(10)->Arg(16)->Arg(32)->Arg(100)->Arg(1000)->Arg(10'000)->Arg(100'000);
+
+void BM_LoadRanges(benchmark::State& state) {
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  const auto at_once = static_cast<uint32_t>(state.range(1));
+  std::vector<std::vector<FlowChange>> batches;
+  for (uint32_t i = 0; i < flows; ++i) {
+    if (i % at_once == 0) batches.emplace_back();
+    batches.back().push_back(CreateFlow{.spec = RangedSpecOf(i)});
+  }
+  double bytes = 0;
+  for (auto _ : state) {
+    const size_t before = BytesInUse();
+    Reclaimer reclaimer(1);
+    FlowTable table(1, {}, reclaimer);
+    for (const std::vector<FlowChange>& changes : batches) Write(table, changes);
+    reclaimer.Flush();
+    bytes = static_cast<double>(BytesInUse() - before) / flows;
+  }
+  state.counters["flows_per_second"] = benchmark::Counter(flows, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["bytes_per_flow"] = bytes;
+}
+BENCHMARK(BM_LoadRanges)
+    ->Args({10'000, 10'000})
+    ->Args({10'000, 1})
+    ->Args({100'000, 10'000})
+    ->Unit(benchmark::kMillisecond);
+
 // What a list that selects nothing costs.
 void BM_ListNothing(benchmark::State& state) {
   Reclaimer reclaimer(1);

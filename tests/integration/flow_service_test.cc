@@ -98,6 +98,44 @@ TEST_F(FlowServiceTest, AFlowInTheWayIsNamed) {
   EXPECT_EQ(response.flow().id(), first.id());
 }
 
+TEST_F(FlowServiceTest, ARangeOfPortsIsOneFlow) {
+  const auto ranged = [](uint64_t first, uint64_t last) {
+    v1::FlowSpec spec;
+    spec.set_priority(100);
+    *spec.mutable_match() = MatchBuilder().Ip(kIpv4, 17).Range(v1::FIELD_UDP_DST, first, last).match();
+    return spec;
+  };
+  const v1::Flow range = MustCreate(ranged(1000, 2000));
+  const v1::Flow other = MustCreate(ranged(1000, 2001));
+  const v1::Flow one = MustCreate(UdpFlow(100, 53));
+  v1::CreateFlowRequest request;
+  v1::CreateFlowResponse response;
+  for (const v1::FlowSpec& spec : {ranged(1000, 2000), ranged(53, 53)}) {
+    *request.mutable_flow() = spec;
+    EXPECT_EQ(Call(*flows_, &Flows::CreateFlow, request, &response).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  }
+  *request.mutable_flow() = ranged(2000, 1000);
+  const grpc::Status refused = Call(*flows_, &Flows::CreateFlow, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(BadRequestOf(refused).field_violations(0).field(), "flow.match.fields[2].last");
+
+  v1::ListFlowsRequest list;
+  *list.mutable_filter()->mutable_match() = ranged(900, 2000).match();
+  v1::ListFlowsResponse listed;
+  ASSERT_TRUE(Call(*flows_, &Flows::ListFlows, list, &listed).ok());
+  ASSERT_EQ(listed.flows_size(), 1) << "the other reaches beyond";
+  EXPECT_EQ(listed.flows(0).id(), range.id());
+  EXPECT_EQ(listed.flows(0).spec().match().fields(2).value(), 1000u);
+  EXPECT_EQ(listed.flows(0).spec().match().fields(2).last(), 2000u);
+
+  v1::DeleteFlowRequest remove;
+  *remove.mutable_key() = KeyOf(ranged(1000, 2000));
+  v1::DeleteFlowResponse removed;
+  ASSERT_TRUE(Call(*flows_, &Flows::DeleteFlow, remove, &removed).ok());
+  EXPECT_EQ(removed.flow().id(), range.id());
+  EXPECT_EQ(Call(*flows_, &Flows::DeleteFlow, remove, &removed).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
 TEST_F(FlowServiceTest, WhatIsNotBuiltIsUnimplemented) {
   v1::CreateFlowResponse response;
   v1::CreateFlowRequest table;

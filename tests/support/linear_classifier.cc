@@ -1,5 +1,7 @@
 #include "tests/support/linear_classifier.h"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 
 namespace sluice {
@@ -9,7 +11,10 @@ bool Fits(const Match& match, const PacketKey& key) {
   for (size_t i = 0; i < kKeyWords; ++i) {
     if ((WordOf(key, i) & WordOf(match.mask, i)) != WordOf(match.value, i)) return false;
   }
-  return true;
+  const auto in = [](uint16_t port, const PortRange& range) {
+    return ntohs(port) >= range.first && ntohs(port) <= range.last;
+  };
+  return in(key.l4_src, match.ports.source) && in(key.l4_dst, match.ports.destination);
 }
 
 }  // namespace

@@ -54,6 +54,23 @@ INSTANTIATE_TEST_SUITE_P(
              "cookie=0x1, idle_timeout=3, priority=10,ip,nw_dst=10.0.0.0/8 actions=output:1"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    Ranges, GoodFlow,
+    testing::Values(Good{"tcp,tp_dst=1000-2000,actions=", "priority=32768,tcp,tp_dst=1000-2000 actions=drop"},
+                    Good{"udp6,tp_src=0x1-0x64,tp_dst=5-6,actions=",
+                         "priority=32768,udp6,tp_src=1-100,tp_dst=5-6 actions=drop"},
+                    Good{"tcp,tcp_src=0-65534,tcp_dst=1-65535,actions=",
+                         "priority=32768,tcp,tp_src=0-65534,tp_dst=1-65535 actions=drop"},
+                    Good{"sctp,sctp_dst=7-12,sctp_src=80/0xf0,actions=",
+                         "priority=32768,sctp,tp_src=0x50/0xf0,tp_dst=7-12 actions=drop"},
+                    Good{"udp,udp_dst=7-12,tp_dst=0x7-0xc,actions=", "priority=32768,udp,tp_dst=7-12 actions=drop"},
+                    // What a mask can say.
+                    Good{"tcp,tp_dst=80-80,actions=", "priority=32768,tcp,tp_dst=80 actions=drop"},
+                    Good{"tcp,tp_dst=0-0,actions=", "priority=32768,tcp,tp_dst=0 actions=drop"},
+                    Good{"tcp,tp_dst=1024-2047,actions=", "priority=32768,tcp,tp_dst=0x400/0xfc00 actions=drop"},
+                    Good{"tcp,tp_dst=32768-65535,actions=", "priority=32768,tcp,tp_dst=0x8000/0x8000 actions=drop"},
+                    Good{"tcp,tp_dst=0-65535,actions=", "priority=32768,tcp actions=drop"}));
+
+INSTANTIATE_TEST_SUITE_P(
     Match, GoodFlow,
     testing::Values(
         Good{"in_port=1,actions=", "priority=32768,in_port=1 actions=drop"},

@@ -168,7 +168,6 @@ const std::vector<std::string> kNeither = {
     "icmp_type=3/3,actions=1",
     "tcp,tp_dst=65536,actions=1",
     "tcp,tp_dst=http,actions=1",
-    "udp,tp_dst=1-5,actions=1",
     "udp,tp_dst= 53,actions=1",
     "actions=drop,2",
     "actions=2,drop",

@@ -70,6 +70,14 @@ ValueMask RandomValue(const FieldInfo& field, std::mt19937_64& random, bool mask
   return vm;
 }
 
+// A range that no mask can say: an even first value and an even last.
+ValueMask RandomRange(const FieldInfo& field, std::mt19937_64& random) {
+  const uint64_t some = absl::Uint128Low64(field.all_ones) & ~uint64_t{1};
+  uint64_t first = random() & some, last = random() & some;
+  if (first > last) std::swap(first, last);
+  return first == last ? ValueMask{0, field.all_ones, last | 2} : ValueMask{first, field.all_ones, last};
+}
+
 void Add(const FieldInfo& field, const ValueMask& vm, v1::FlowSpec& spec) {
   PutValue(field, vm, *spec.mutable_match()->add_fields());
 }
@@ -110,6 +118,7 @@ void RandomFlow::AddMatch(Context& context, v1::FlowSpec& spec) {
     } else if (Chance(30)) {
       ValueMask vm = RandomValue(field, random_, true, options_.for_ovs);
       if (field.id == v1::FIELD_IN_PORT) vm.value = 1 + Below(65279);
+      if (field.rangeable() && !options_.for_ovs && Chance(30)) vm = RandomRange(field, random_);
       Add(field, vm, spec);
     }
   }

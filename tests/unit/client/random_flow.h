@@ -14,7 +14,7 @@ namespace sluice::client {
 struct RandomFlowOptions {
   // Leaves out what ovs-ofctl cannot say or does not read: vlan_tci beyond
   // presence, VID and PCP; ARP operations above 255; tags pushed only onto
-  // untagged packets or onto tagged ones; IPv6 masks that are no prefixes.
+  // untagged packets or onto tagged ones; IPv6 masks that are no prefixes; ranges.
   bool for_ovs = false;
 };
 

@@ -172,6 +172,21 @@ class Commands(unittest.TestCase):
             after = self.json("flow", "list")["flows"]
             self.assertEqual([f["spec"] for f in after], [f["spec"] for f in before])
 
+    def test_ranges_of_ports(self):
+        flows = ["priority=3,udp,tp_dst=1000-2000 actions=output:1", "priority=2,tcp6,tp_src=0x50/0xf0,tp_dst=5-10 actions=drop",
+                 "priority=1,sctp,tp_src=1-65535,tp_dst=80 actions=drop"]
+        self.ctl("flow", "add-file", "-", stdin="\n".join(flows))
+        listed = self.ctl("flow", "list")
+        self.assertEqual([line.split("n_bytes=0, ")[1] for line in listed.splitlines()], flows)
+        self.ctl("flow", "delete")
+        self.assertEqual(self.ctl("flow", "add-file", "-", stdin=listed), "3 flows loaded\n")
+        self.assertRegex(self.ctl("flow", "add", "priority=1,sctp,tp_src=1-65535,tp_dst=80-80,actions=1"), r"^flow \d+ replaced\n$")
+        self.assertIn("dl_type,nw_proto,tp_dst/range\n", self.ctl("mask", "list"))
+        self.assertEqual(self.ctl("flow", "list", "udp,tp_dst=1000-1999"), "")
+        self.assertTrue(self.ctl("flow", "delete", "udp,tp_dst=999-2000").startswith("1 flow deleted"))
+        err = self.ctl("flow", "add", "udp,tp_dst=2000-1000,actions=1", code=USAGE)
+        self.assertEqual(err, "command line:1:12: tp_dst: 2000-1000 ends below where it begins; expected 1000-2000\n")
+
     def test_tables_and_masks(self):
         self.ctl("flow", "add", "priority=5,ip,nw_dst=10.0.0.0/8,actions=1", "priority=9,in_port=1,actions=1", "priority=0,actions=1")
         self.assertEqual(self.ctl("table", "list").split()[6:9], ["0", "3", "3"])
@@ -240,6 +255,17 @@ class Replay(unittest.TestCase):
                 sent = read_pcap(self.path("out/port-%d.pcap" % port))
                 self.assertEqual(list(map(len, sent)), list(map(len, frames)), port)
                 self.assertTrue(sent == frames, port)
+
+    def test_ranges_of_ports(self):
+        def udp(port):
+            head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+            return frame(1, payload=b"\x08\x00" + head + struct.pack("!HHHH", 4000, port, 8, 0) + bytes(18))
+
+        pcap(self.path("in"), list(map(udp, range(900, 2100))))
+        flows = self.write("flows", "priority=2,udp,tp_dst=1500-1600,actions=3\nudp,tp_src=1-5000,tp_dst=1000-2000,actions=2\n")
+        self.replay("--flows", flows, "--ports", "3", "--in", "1=" + self.path("in"))
+        self.assertEqual(read_pcap(self.path("out/port-3.pcap")), list(map(udp, range(1500, 1601))))
+        self.assertEqual(read_pcap(self.path("out/port-2.pcap")), list(map(udp, [*range(1000, 1500), *range(1601, 2001)])))
 
     def test_a_port_may_send_before_and_after_it_is_added_again(self):
         pcap(self.path("one"), [frame(1)] * 3)

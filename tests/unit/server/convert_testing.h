@@ -27,6 +27,11 @@ class MatchBuilder {
     if (mask) out->set_mask(*mask);
     return *this;
   }
+  MatchBuilder& Range(v1::Field field, uint64_t first, uint64_t last) {
+    On(field, first);
+    match_.mutable_fields(match_.fields_size() - 1)->set_last(last);
+    return *this;
+  }
   MatchBuilder& Wide(v1::Field field, std::string value, std::string mask = "") {
     v1::FieldMatch* out = match_.add_fields();
     out->set_field(field);
