@@ -32,9 +32,11 @@ bool Waste::empty() const {
          std::ranges::all_of(entries, [](const auto& list) { return list.empty(); });
 }
 
-FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key)
+FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key,
+                     const ClassifierOptions& options)
     : limits_(limits),
       hash_key_(hash_key),
+      options_(options),
       pools_(worker_count),
       flow_slab_(sizeof(Flow)),
       version_(classifier_.version() + 1) {
@@ -175,6 +177,19 @@ void FlowStore::Settle() {
   touched_.clear();
 }
 
+void FlowStore::SetOptions(const ClassifierOptions& options) {
+  options_ = options;
+  for (const auto& table : tables_) {
+    if (table != nullptr) table->SetOptions(options, waste_.garbage);
+  }
+}
+
+void FlowStore::Resort() {
+  for (const auto& table : tables_) {
+    if (table != nullptr) table->Resort(waste_.garbage);
+  }
+}
+
 void FlowStore::Unlink(const Retired& retired) {
   UnlinkEntry(retired.entry);
   if (!retired.flow_gone) return;
@@ -204,7 +219,9 @@ void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
 }
 
 ClassifierTable& FlowStore::ObtainTable(uint8_t id) {
-  if (tables_[id] == nullptr) tables_[id] = std::make_unique<ClassifierTable>(id, hash_key_, pools_.worker_count());
+  if (tables_[id] == nullptr) {
+    tables_[id] = std::make_unique<ClassifierTable>(id, hash_key_, pools_.worker_count(), options_);
+  }
   return *tables_[id];
 }
 
@@ -214,8 +231,9 @@ ClassifierEntry* FlowStore::NewEntry(Flow& flow, uint64_t rank, std::span<const 
 }
 
 void FlowStore::LinkEntry(ClassifierEntry* entry) {
-  entry->flow->subtable->Link(entry, waste_.garbage);
-  Touch(*entry->flow->subtable);
+  Subtable& subtable = *entry->flow->subtable;
+  subtable.standing.table.Link(subtable, entry, waste_.garbage);
+  Touch(subtable);
 }
 
 // An entry that no version will have: workers may pass over it but never stay.
@@ -226,7 +244,7 @@ void FlowStore::DropEntry(ClassifierEntry* entry) {
 
 void FlowStore::UnlinkEntry(ClassifierEntry* entry) {
   Subtable& subtable = *entry->flow->subtable;
-  subtable.Unlink(entry, waste_.garbage);
+  subtable.standing.table.Unlink(subtable, entry, waste_.garbage);
   Touch(subtable);
   waste_.entries[EntrySize(subtable.word_count())].push_back(entry);
 }
