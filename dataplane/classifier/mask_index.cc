@@ -18,10 +18,10 @@ uint16_t ChunkAt(const void* key, size_t offset) {
   return value;
 }
 
-// 1, 2, 4 or a multiple of 8.
+// 1, 2 or a multiple of 8: a line, which vectors take whole.
 uint32_t WordsFor(uint32_t slots) {
   const uint32_t words = std::max<uint32_t>(1, (slots + 63) / 64);
-  return words <= 2 ? words : words <= 4 ? 4 : (words + 7) / 8 * 8;
+  return words <= 2 ? words : (words + 7) / 8 * 8;
 }
 
 }  // namespace
@@ -157,6 +157,8 @@ Pruning MaskIndex::Choose(Garbage& garbage) {
   }
   std::ranges::stable_sort(best, std::ranges::greater(), [&](uint32_t i) { return chunks_[i].chosen_at; });
   best.resize(std::min<size_t>(best.size(), kMaxChosen));
+  // Two classes are what all flows demand and the rest: packets that hit have it.
+  while (best.size() > 1 && chunks_[best.back()].chosen_at <= 2) best.pop_back();
   Pruning pruning{.words = std::min(stride_, WordsFor(static_cast<uint32_t>(slots_.size())))};
   for (const uint32_t i : best) {
     pruning.chunks.push_back({chunks_[i].classes.get(), static_cast<uint32_t>(i * sizeof(uint16_t))});

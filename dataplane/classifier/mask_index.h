@@ -72,7 +72,7 @@ struct Pruning {
 class MaskIndex {
  public:
   static constexpr uint32_t kMaxSlots = 8192;
-  static constexpr unsigned kMaxChosen = 8;
+  static constexpr unsigned kMaxChosen = 6;
   static constexpr unsigned kChunks = sizeof(PacketKey) / sizeof(uint16_t);
 
   // kNoSlot if all are taken.

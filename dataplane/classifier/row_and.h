@@ -20,7 +20,7 @@ struct RowSet {
   const uint64_t* passing;                   // chunk after chunk: slots that do not look there
   const uint64_t* live;                      // slots that are in use
   unsigned chunk_count;
-  unsigned words;  // a row: 1, 2, 4 or a multiple of 8
+  unsigned words;  // a row: 1, 2 or a multiple of 8
 };
 
 // Words that tell which of a row's words are not zero.
