@@ -72,11 +72,11 @@ void BucketArray::Delete::operator()(BucketArray* array) const {
 }
 
 Subtable::Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey& hash_key, unsigned worker_count)
-    : standing{table},
-      buckets_(BucketArray::New(1).release()),
+    : buckets_(BucketArray::New(1).release()),
+      counts_(std::make_unique<Counts[]>(worker_count)),
       hash_key_(hash_key),
       ranged_(HasRanges(mask)),
-      counts_(std::make_unique<Counts[]>(worker_count)),
+      standing{table},
       mask_(mask) {
   for (uint8_t i = 0; i < kKeyWords; ++i) {
     if (WordOf(mask, i) == 0) continue;
@@ -88,29 +88,47 @@ Subtable::Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey&
 
 Subtable::~Subtable() { BucketArray::Delete()(buckets_.load(std::memory_order_relaxed)); }
 
+void Subtable::Prefetch() const {
+  __builtin_prefetch(&buckets_);
+  __builtin_prefetch(&word_mask_);
+}
+
+Subtable::Probe Subtable::Aim(const PacketKey& key) const {
+  const Probe probe{buckets_.load(std::memory_order_acquire), HashOf(key)};
+  __builtin_prefetch(&(*probe.array)[probe.hash & probe.array->last]);
+  return probe;
+}
+
+bool Subtable::Likely(const Probe& probe) {
+  const Bucket& bucket = (*probe.array)[probe.hash & probe.array->last];
+  const uint64_t tags = bucket.tags.load(std::memory_order_acquire);
+  const uint64_t slots = SlotsWithTag(tags, TagOf(probe.hash));
+  if (slots == 0) return Overflowed(tags);
+  __builtin_prefetch(bucket.heads[FirstSlot(slots)].load(std::memory_order_relaxed));
+  return true;
+}
+
+const ClassifierEntry* Subtable::Visible(const Probe& probe, const PacketKey& key, uint64_t version) const {
+  const ClassifierEntry* chain = Find(*probe.array, probe.hash, key);
+  return ranged_ ? FirstInRange(chain, key, version) : FirstVisible(chain, version);
+}
+
 uint32_t Subtable::Lookup(const PacketKey* keys, uint32_t pending, uint64_t version,
                           const ClassifierEntry** found) const {
-  const BucketArray& array = *buckets_.load(std::memory_order_acquire);
-  uint64_t hashes[kBatch];
+  Probe probes[kBatch];
   for (uint32_t left = pending; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    hashes[i] = HashOf(keys[i]);
-    __builtin_prefetch(&array[hashes[i] & array.last]);
+    probes[i] = Aim(keys[i]);
   }
   uint32_t likely = 0;
   for (uint32_t left = pending; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    const Bucket& bucket = array[hashes[i] & array.last];
-    const uint64_t tags = bucket.tags.load(std::memory_order_acquire);
-    const uint64_t slots = SlotsWithTag(tags, TagOf(hashes[i]));
-    if (slots != 0) __builtin_prefetch(bucket.heads[FirstSlot(slots)].load(std::memory_order_relaxed));
-    if (slots != 0 || Overflowed(tags)) likely |= uint32_t{1} << i;
+    if (Likely(probes[i])) likely |= uint32_t{1} << i;
   }
   uint32_t matched = 0;
   for (uint32_t left = likely; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    const ClassifierEntry* chain = Find(array, hashes[i], keys[i]);
-    found[i] = ranged_ ? FirstInRange(chain, keys[i], version) : FirstVisible(chain, version);
+    found[i] = Visible(probes[i], keys[i], version);
     if (found[i] != nullptr) matched |= uint32_t{1} << i;
   }
   return matched;

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +25,9 @@
 namespace sluice {
 
 class ClassifierTable;
+
+// Of a subtable that the mask index does not have.
+inline constexpr uint32_t kNoSlot = std::numeric_limits<uint32_t>::max();
 
 struct alignas(64) Bucket {
   static constexpr unsigned kSlots = 7;
@@ -50,17 +54,40 @@ struct alignas(64) BucketArray {
 
 class Subtable {
  public:
-  Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey& hash_key, unsigned worker_count);
-  ~Subtable();
-
-  // Of the packets in `pending`, those for which an entry matches at `version`;
-  // found[i] becomes the one of the highest rank.
-  uint32_t Lookup(const PacketKey* keys, uint32_t pending, uint64_t version, const ClassifierEntry** found) const;
-
   struct alignas(64) Counts {
     std::atomic<uint64_t> lookups{0};  // packets
     std::atomic<uint64_t> hits{0};     // packets for which it had the winner
   };
+
+ private:
+  // What a lookup reads: a line, and a second for the first eight words' masks.
+  alignas(64) std::atomic<BucketArray*> buckets_;
+  std::unique_ptr<Counts[]> counts_;
+  const HashKey hash_key_;
+  const bool ranged_;
+  uint8_t word_count_ = 0;  // of the value
+  std::array<uint8_t, kKeyWords> word_index_{};
+  alignas(64) std::array<uint64_t, kKeyWords> word_mask_{};
+
+ public:
+  Subtable(ClassifierTable& table, const PacketKey& mask, const HashKey& hash_key, unsigned worker_count);
+  ~Subtable();
+
+  // One packet's lookup in three steps, each of which asks for the lines that the
+  // next reads: Aim; Likely, false if nothing can match; Visible, the entry of the
+  // highest rank that matches at `version`, or null.
+  struct Probe {
+    const BucketArray* array;
+    uint64_t hash;
+  };
+  void Prefetch() const;
+  Probe Aim(const PacketKey& key) const;
+  static bool Likely(const Probe& probe);
+  const ClassifierEntry* Visible(const Probe& probe, const PacketKey& key, uint64_t version) const;
+  // The same for the packets in `pending`; tells those for which an entry matches,
+  // found[i].
+  uint32_t Lookup(const PacketKey* keys, uint32_t pending, uint64_t version, const ClassifierEntry** found) const;
+
   Counts& counts(unsigned worker) { return counts_[worker]; }
 
   const PacketKey& mask() const { return mask_; }
@@ -80,9 +107,16 @@ class Subtable {
   // Before the version is published, and before that waste is taken.
   void PublishIndexes(Garbage& garbage);
 
-  // Calls fn(entry) for every entry that nothing has removed.
+  // Calls fn(entry) for every entry.
   template <typename Fn>
-  void ForEachAlive(Fn fn) const;
+  void ForEachLinked(Fn fn) const;
+  // For those that nothing has removed.
+  template <typename Fn>
+  void ForEachAlive(Fn fn) const {
+    ForEachLinked([&fn](const ClassifierEntry& entry) {
+      if (entry.Alive()) fn(entry);
+    });
+  }
 
   // The table's notes.
   struct Standing {
@@ -91,6 +125,9 @@ class Subtable {
     absl::btree_set<uint64_t> ranks{};  // of the flows that versions in use may have
     std::optional<uint64_t> bound{};    // as last published; none: not in the array
     bool unsettled = false;             // ranks may have changed since
+    uint32_t slot = kNoSlot;            // in the mask index
+    uint64_t use = 0;                   // hits between the last two re-sorts
+    uint64_t hits_then = 0;             // at the last of them
   };
   Standing standing;
 
@@ -111,15 +148,6 @@ class Subtable {
   void IndexIfLong(std::atomic<ClassifierEntry*>& head);
   void Resize(uint64_t bucket_count, Garbage& garbage);
 
-  // What a lookup reads.
-  std::atomic<BucketArray*> buckets_;
-  const HashKey hash_key_;
-  const bool ranged_;
-  unsigned word_count_ = 0;  // of the value
-  std::array<uint8_t, kKeyWords> word_index_{};
-  std::array<uint64_t, kKeyWords> word_mask_{};
-  std::unique_ptr<Counts[]> counts_;
-
   // The writer's.
   const PacketKey mask_;
   uint64_t chains_ = 0;
@@ -129,15 +157,15 @@ class Subtable {
 };
 
 template <typename Fn>
-void Subtable::ForEachAlive(Fn fn) const {
+void Subtable::ForEachLinked(Fn fn) const {
   const BucketArray& array = *buckets_.load(std::memory_order_relaxed);
   for (uint64_t i = 0; i <= array.last; ++i) {
     const uint64_t tags = array[i].tags.load(std::memory_order_relaxed);
     for (unsigned slot = 0; slot < Bucket::kSlots; ++slot) {
       if ((tags >> (8 * slot) & 0xff) == 0) continue;
-      for (ClassifierEntry* entry = array[i].heads[slot].load(std::memory_order_relaxed); entry != nullptr;
+      for (const ClassifierEntry* entry = array[i].heads[slot].load(std::memory_order_relaxed); entry != nullptr;
            entry = entry->next.load(std::memory_order_relaxed)) {
-        if (entry->Alive()) fn(*entry);
+        fn(*entry);
       }
     }
   }

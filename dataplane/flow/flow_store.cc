@@ -36,9 +36,11 @@ bool Waste::empty() const {
   return flows.empty() && std::ranges::all_of(entries, [](const auto& list) { return list.empty(); });
 }
 
-FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key)
+FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key,
+                     const ClassifierOptions& options)
     : limits_(limits),
       hash_key_(hash_key),
+      options_(options),
       pools_(worker_count),
       flow_slab_(sizeof(Flow)),
       version_(classifier_.version() + 1) {
@@ -198,6 +200,19 @@ void FlowStore::Settle() {
   touched_.clear();
 }
 
+void FlowStore::SetOptions(const ClassifierOptions& options) {
+  options_ = options;
+  for (const auto& table : tables_) {
+    if (table != nullptr) table->SetOptions(options, garbage_);
+  }
+}
+
+void FlowStore::Resort() {
+  for (const auto& table : tables_) {
+    if (table != nullptr) table->Resort(garbage_);
+  }
+}
+
 void FlowStore::Unlink(const Retired& retired) {
   UnlinkEntry(retired.entry);
   if (!retired.flow_gone) return;
@@ -232,7 +247,9 @@ void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
 }
 
 ClassifierTable& FlowStore::ObtainTable(uint8_t id) {
-  if (tables_[id] == nullptr) tables_[id] = std::make_unique<ClassifierTable>(id, hash_key_, pools_.worker_count());
+  if (tables_[id] == nullptr) {
+    tables_[id] = std::make_unique<ClassifierTable>(id, hash_key_, pools_.worker_count(), options_);
+  }
   return *tables_[id];
 }
 
@@ -242,8 +259,9 @@ ClassifierEntry* FlowStore::NewEntry(Flow& flow, uint64_t rank, std::span<const 
 }
 
 void FlowStore::LinkEntry(ClassifierEntry* entry) {
-  entry->flow->subtable->Link(entry, garbage_);
-  Touch(*entry->flow->subtable);
+  Subtable& subtable = *entry->flow->subtable;
+  subtable.standing.table.Link(subtable, entry, garbage_);
+  Touch(subtable);
 }
 
 // An entry that no version will have: workers may pass over it but never stay.
@@ -254,7 +272,7 @@ void FlowStore::DropEntry(ClassifierEntry* entry) {
 
 void FlowStore::UnlinkEntry(ClassifierEntry* entry) {
   Subtable& subtable = *entry->flow->subtable;
-  subtable.Unlink(entry, garbage_);
+  subtable.standing.table.Unlink(subtable, entry, garbage_);
   Touch(subtable);
   waste_.entries[EntrySize(subtable.word_count())].push_back(entry);
 }

@@ -25,6 +25,7 @@
 #include "dataplane/classifier/classifier.h"
 #include "dataplane/classifier/garbage.h"
 #include "dataplane/classifier/hash.h"
+#include "dataplane/classifier/options.h"
 #include "dataplane/classifier/subtable.h"
 #include "dataplane/classifier/table.h"
 #include "dataplane/flow/action_store.h"
@@ -57,7 +58,8 @@ struct Waste {
 
 class FlowStore {
  public:
-  FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key);
+  FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key,
+            const ClassifierOptions& options);
   // No worker may be online; nothing may be retired and not freed.
   ~FlowStore();
 
@@ -88,6 +90,11 @@ class FlowStore {
   // Tidies up after steps that were undone, or after Unlink.
   void Settle();
 
+  const ClassifierOptions& options() const { return options_; }
+  // Both between batches; what they replace is waste.
+  void SetOptions(const ClassifierOptions& options);
+  void Resort();
+
   // A grace period after the version that removed it.
   void Unlink(const Retired& retired);
   // What may be freed a grace period after it was taken.
@@ -115,6 +122,7 @@ class FlowStore {
 
   const FlowTableLimits limits_;
   const HashKey hash_key_;
+  ClassifierOptions options_;
   CounterPools pools_;
   ActionStore actions_;
   Slab flow_slab_;

@@ -50,8 +50,9 @@ class FairMutex {
 
 class FlowTable::Impl {
  public:
-  Impl(unsigned worker_count, const FlowTableLimits& limits, Reclaimer& reclaimer, const HashKey& hash_key)
-      : store_(worker_count, limits, hash_key),
+  Impl(unsigned worker_count, const FlowTableLimits& limits, Reclaimer& reclaimer, const HashKey& hash_key,
+       const ClassifierOptions& options)
+      : store_(worker_count, limits, hash_key, options),
         limits_(limits),
         reclaimer_(reclaimer),
         classifier_(store_.classifier()) {}
@@ -63,6 +64,9 @@ class FlowTable::Impl {
   void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
+
+  void SetOptions(const ClassifierOptions& options);
+  void Resort();
 
   template <typename Fn>
   auto WithStore(Fn fn) const {
@@ -90,6 +94,7 @@ class FlowTable::Impl {
   FlowStore store_;
   std::deque<Remembered> remembered_;
   absl::Time shrunk_ = absl::InfinitePast();
+  absl::Time resorted_ = absl::Now();
   const FlowTableLimits limits_;
   Reclaimer& reclaimer_;
   Classifier& classifier_;
@@ -213,15 +218,19 @@ void FlowTable::Impl::FreeForgotten() {
 void FlowTable::Impl::Housekeep() {
   std::lock_guard lock(mutex_);
   store_.pools().Refill();
-  const absl::Time old = absl::Now() - kMemory;
+  const absl::Time now = absl::Now();
   for (const Remembered& remembered : remembered_) {
-    if (remembered.since > old) break;
+    if (now - remembered.since < kMemory) break;
     classifier_.log().RaiseHorizon(remembered.waste.version);
   }
-  FreeForgotten();
-  if (absl::Time now = absl::Now(); now - shrunk_ > kMemory) {
+  if (now - shrunk_ > kMemory) {
     shrunk_ = now;
     store_.ShrinkInterest();
+  }
+  const absl::Duration period = store_.options().resort_period;
+  if (period > absl::ZeroDuration() && now - resorted_ >= period) {
+    resorted_ = now;
+    store_.Resort();
   }
   HandOverWaste();
 }
@@ -241,11 +250,26 @@ std::vector<FlowInfo> FlowTable::Impl::List(const FlowFilter& filter, uint64_t a
   return flows;
 }
 
-FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer)
-    : FlowTable(worker_count, limits, reclaimer, HashKey::Random()) {}
+void FlowTable::Impl::SetOptions(const ClassifierOptions& options) {
+  std::lock_guard lock(mutex_);
+  store_.SetOptions(options);
+  HandOverWaste();
+}
 
-FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key)
-    : impl_(std::make_unique<Impl>(worker_count, limits, reclaimer, hash_key)) {}
+void FlowTable::Impl::Resort() {
+  std::lock_guard lock(mutex_);
+  resorted_ = absl::Now();
+  store_.Resort();
+  HandOverWaste();
+}
+
+FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer,
+                     const ClassifierOptions& options)
+    : FlowTable(worker_count, limits, reclaimer, HashKey::Random(), options) {}
+
+FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key,
+                     const ClassifierOptions& options)
+    : impl_(std::make_unique<Impl>(worker_count, limits, reclaimer, hash_key, options)) {}
 
 FlowTable::~FlowTable() = default;
 
@@ -296,6 +320,14 @@ std::vector<MaskInfo> FlowTable::Masks(uint8_t table_id) const {
 const FlowTableLimits& FlowTable::limits() const { return impl_->limits(); }
 
 void FlowTable::Housekeep() { impl_->Housekeep(); }
+
+void FlowTable::SetOptions(const ClassifierOptions& options) { impl_->SetOptions(options); }
+
+ClassifierOptions FlowTable::options() const {
+  return impl_->WithStore([](FlowStore& store) { return store.options(); });
+}
+
+void FlowTable::Resort() { impl_->Resort(); }
 
 Classifier& FlowTable::classifier() { return impl_->classifier(); }
 

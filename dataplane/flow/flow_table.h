@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "dataplane/classifier/options.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/match.h"
 
@@ -109,9 +110,13 @@ struct TableInfo {
   uint8_t id = 0;
   uint64_t flow_count = 0;
   uint32_t mask_count = 0;
-  uint64_t lookups = 0;        // packets
-  uint64_t matches = 0;        // packets
-  uint64_t masks_visited = 0;  // summed over packets
+  uint64_t lookups = 0;          // packets
+  uint64_t matches = 0;          // packets
+  uint64_t masks_visited = 0;    // summed over packets
+  uint64_t mask_cache_hits = 0;  // packets whose winner's mask the mask cache named
+  uint64_t pruned_lookups = 0;   // packets that went through the pruning index
+  uint32_t indexed_masks = 0;    // 0: no index
+  uint64_t index_bytes = 0;
 };
 
 struct MaskInfo {
@@ -125,9 +130,10 @@ struct MaskInfo {
 class FlowTable {
  public:
   // worker_count: how many workers will ever count; reclaimer outlives the table.
-  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer);
+  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const ClassifierOptions& options = {});
   // With a hash that is known.
-  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key);
+  FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key,
+            const ClassifierOptions& options = {});
   // Waits for the reclaimer: done has been called for every write.
   ~FlowTable();
 
@@ -158,8 +164,15 @@ class FlowTable {
   std::vector<MaskInfo> Masks(uint8_t table_id) const;
   const FlowTableLimits& limits() const;
 
-  // Refills what workers take counters from; to be called every 10 ms or so.
+  // Refills what workers take counters from and re-sorts masks when it is time;
+  // to be called every 10 ms or so.
   void Housekeep();
+
+  // While workers look up; each call of theirs sees either what was or what is.
+  void SetOptions(const ClassifierOptions& options);
+  ClassifierOptions options() const;
+  // Orders masks by what was used since the last time, whatever the period.
+  void Resort();
 
   // The workers' side.
   Classifier& classifier();

@@ -42,9 +42,13 @@ FlowIdentity Identity(uint16_t priority, const Match& match) { return {0, priori
 
 using PacketsById = std::map<uint64_t, uint64_t>;
 
-class FlowConcurrencyTest : public FlowTest {
+// With an index of the masks from the start, and without one.
+const ClassifierOptions kPruned{.pruned_from = 2};
+const ClassifierOptions kUnpruned{.pruning = false, .mask_cache_entries = 64};
+
+class FlowConcurrencyTest : public FlowTest, public testing::WithParamInterface<ClassifierOptions> {
  protected:
-  FlowConcurrencyTest() {
+  FlowConcurrencyTest() : FlowTest({}, GetParam()) {
     Write(
         {Create(Spec(5, kLeft, 1)), Create(Spec(5, kRight, 2)), Create(Spec(5, kEven, 3)), Create(Spec(1, kAll, 100))});
   }
@@ -153,11 +157,15 @@ class FlowConcurrencyTest : public FlowTest {
   PacketsById deleted_;  // final counters
 };
 
-TEST_F(FlowConcurrencyTest, NoBurstSeesHalfOfABatch) {
+TEST_P(FlowConcurrencyTest, NoBurstSeesHalfOfABatch) {
   std::vector<std::jthread> readers;
   for (unsigned worker = 0; worker < kReaders; ++worker) readers.emplace_back([this, worker] { Read(worker); });
   std::mt19937 random(7);
-  for (int i = 0; GoOn(i); ++i) WriteBatch(i, random);
+  for (int i = 0; GoOn(i); ++i) {
+    WriteBatch(i, random);
+    if (i % 16 == 0) table.Resort();
+    if (i % 64 == 0) table.SetOptions(i % 128 == 0 ? kPruned : kUnpruned);
+  }
   stop_ = true;
   readers.clear();
   reclaimer.Flush();
@@ -165,7 +173,7 @@ TEST_F(FlowConcurrencyTest, NoBurstSeesHalfOfABatch) {
   EXPECT_FALSE(failed_);
 }
 
-TEST_F(FlowConcurrencyTest, EveryPacketIsCountedOnceThroughDeleteAndAdd) {
+TEST_P(FlowConcurrencyTest, EveryPacketIsCountedOnceThroughDeleteAndAdd) {
   std::vector<PacketsById> counted(kReaders);
   std::vector<std::jthread> threads;
   for (unsigned worker = 0; worker < kReaders; ++worker) {
@@ -203,6 +211,9 @@ TEST_F(FlowConcurrencyTest, EveryPacketIsCountedOnceThroughDeleteAndAdd) {
   EXPECT_EQ(total, expected);
   EXPECT_FALSE(torn_) << "left, right, even and odd stood as they were";
 }
+
+INSTANTIATE_TEST_SUITE_P(Options, FlowConcurrencyTest, testing::Values(kPruned, kUnpruned),
+                         [](const auto& test) { return test.param.pruning ? "Pruned" : "Unpruned"; });
 
 }  // namespace
 }  // namespace sluice

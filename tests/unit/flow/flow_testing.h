@@ -52,7 +52,8 @@ class FlowTest : public testing::Test {
  protected:
   static constexpr unsigned kWorkers = 3;
 
-  explicit FlowTest(FlowTableLimits limits = {}) : table(kWorkers, limits, reclaimer) {}
+  explicit FlowTest(FlowTableLimits limits = {}, const ClassifierOptions& options = {})
+      : table(kWorkers, limits, reclaimer, options) {}
 
   // Returns when done was called. Every worker must be offline.
   std::vector<FlowChangeResult> Write(const std::vector<FlowChange>& changes, BatchMode mode = BatchMode::kPerItem,
