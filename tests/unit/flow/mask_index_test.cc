@@ -242,6 +242,7 @@ TEST_F(MaskIndexTest, AVersionInHandKeepsItsCandidates) {
     if (host % 10 != 0) deletes.push_back(DeleteFlow{IdentityOf(spec(host))});
   }
   Write(creates);
+  reclaimer.Flush();
   reclaimer.Online(0);
   const uint64_t version = table.classifier().version();
   const auto done = WriteLater(deletes);
