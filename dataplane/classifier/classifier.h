@@ -10,13 +10,22 @@
 // array by descending bound, the highest rank in the subtable. A packet is done
 // when the next bound is below the rank that it has already: no flow from there
 // on could beat it. (First match would be wrong: a later mask may hold a flow
-// of higher rank unless its bound says otherwise.)
+// of higher rank unless its bound says otherwise.) Whoever promises that flows
+// of equal priority are disjoint may have first match in the order of use
+// instead (options.h, table.h).
 //
-// Thirty-two packets at a time. For a subtable, first all hashes are computed,
-// over the words in which the mask has a bit, and the buckets' lines asked for;
-// then all tags are compared, eight bytes at once, and the entries' lines asked
-// for; then keys are verified. A bitmap says which packets still look: it loses
-// those that are done, so that a batch of one flow stops where that flow does.
+// Pruning. In a table of many masks an index tells from the packet's 16-bit
+// chunks under which of them it can match at all, mostly one or two; only those
+// are probed, in the array's order (mask_index.h, candidates.h). With few masks
+// there is no index, and with pruning off a worker's mask cache may name the mask
+// to begin with (mask_cache.h).
+//
+// Thirty-two packets at a time (walk.h), each with the mask that it has come to:
+// first all hashes are computed, over the words in which the mask has a bit, and
+// the buckets' lines asked for; then all tags are compared, eight bytes at once,
+// and the entries' lines asked for; then keys are verified. A bitmap says which
+// packets still look: it loses those that are done. Without an index all packets
+// come to the same mask, so that a batch of one flow stops where that flow does.
 //
 // Buckets are a cache line: seven chains, a byte of the hash (the tag) for each,
 // and a count of the chains that found this bucket full and went on to the next.
@@ -45,19 +54,19 @@
 // version below; then entries removed by it are unlinked (their `next` goes on
 // to lead those who stand on them back), bounds are lowered, empty subtables
 // leave the array; after another grace period the memory is freed. So an array
-// of masks that is newer than the version in hand is as good: it has every mask
-// and bounds that are high enough. Order of loads: the version, then the array.
+// of masks that is newer than the version in hand is as good: it has every mask,
+// bounds that are high enough and an index that has its entries. Order of loads:
+// the version, then the array.
 //
 //   key ──▶ table ──▶ array of (bound, subtable) ──▶ buckets ──▶ chain of entries
-//                                                          └──▶ index of a long chain with ranges
+//                       └▶ index: which of them         └──▶ index of a long chain with ranges
 //
 // Threads. Lookup: each worker, online with the reclaimer (worker/reclaimer.h);
 // no lock, no allocation, nothing shared is written: what workers count, each
 // does on lines of its own. Whatever changes a table is the writer's, under the
 // flow table's lock.
 //
-// Not done: masks of equal bound are not ordered by use, masks that can't match
-// are not pruned, there is no cache before the tables.
+// In front of it stands each worker's flow cache (flow_cache.h).
 
 #pragma once
 

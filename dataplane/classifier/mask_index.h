@@ -86,7 +86,7 @@ class MaskIndex {
   void Remove(const Subtable& subtable);
 
   // What is added to garbage from now on may see a grace period of its own.
-  void BeginBatch() { split_is_noted_ = false; }
+  void EndBatch() { split_is_noted_ = false; }
 
   // Whether other chunks should be chosen by now.
   bool WantsChoice() const;

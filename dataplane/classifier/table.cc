@@ -110,11 +110,12 @@ void ClassifierTable::Settle(Subtable& subtable, Garbage& garbage) {
 }
 
 void ClassifierTable::PublishOrder(Garbage& garbage) {
-  if (index_ != nullptr) {
-    index_->BeginBatch();
-    order_changed_ |= index_->WantsChoice();
-  }
-  if (!std::exchange(order_changed_, false)) return;
+  if (index_ != nullptr) order_changed_ |= index_->WantsChoice();
+  if (std::exchange(order_changed_, false)) Publish(garbage);
+  if (index_ != nullptr) index_->EndBatch();
+}
+
+void ClassifierTable::Publish(Garbage& garbage) {
   if (order_.size() < MaskIndex::kMaxSlots / 2) index_is_full_ = false;
   if (!WantsIndex()) DropIndex(garbage);
   if (WantsIndex() && index_ == nullptr) BuildIndex(garbage);

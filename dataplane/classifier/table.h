@@ -93,6 +93,7 @@ class ClassifierTable {
   // The bound that a walk compares, the use, the exact bound, the subtable.
   using Place = std::tuple<uint64_t, uint64_t, uint64_t, Subtable*>;
 
+  void Publish(Garbage& garbage);
   Place PlaceOf(Subtable& subtable) const;
   uint64_t HitsOf(Subtable& subtable) const;
   uint64_t Lookups() const;

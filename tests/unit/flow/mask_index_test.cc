@@ -231,6 +231,30 @@ TEST_F(MaskIndexTest, ForgetsWhatIsRemoved) {
   EXPECT_EQ(PortOf(Find(spec(999).match.value)), 9u);
 }
 
+// What a version in hand has must be found until the worker lets go of it.
+TEST_F(MaskIndexTest, AVersionInHandKeepsItsCandidates) {
+  for (uint32_t i = 0; i < 40; ++i) Add(OwnMask(i));
+  const auto spec = [](uint32_t host) { return Spec(1, MatchOf({Host(0x0a000000 + 7 * host)}), 9); };
+  std::vector<FlowChange> creates;
+  std::vector<FlowChange> deletes;
+  for (uint32_t host = 0; host < 500; ++host) {
+    creates.push_back(Create(spec(host)));
+    if (host % 10 != 0) deletes.push_back(DeleteFlow{IdentityOf(spec(host))});
+  }
+  Write(creates);
+  reclaimer.Flush();
+  reclaimer.Online(0);
+  const uint64_t version = table.classifier().version();
+  const auto done = WriteLater(deletes);
+  for (uint32_t host = 0; host < 500; ++host) {
+    const PacketKey key = spec(host).match.value;
+    ASSERT_EQ(PortOf(Find(key, version)), 9u) << host;
+    ASSERT_EQ(PortOf(Find(key)), host % 10 == 0 ? 9u : 0u) << host;
+  }
+  reclaimer.Offline(0);
+  done.wait();
+}
+
 TEST_F(MaskIndexTest, IsSwitchedOffAndOn) {
   for (uint32_t i = 0; i < 40; ++i) Add(OwnMask(i));
   EXPECT_EQ(Visited(OwnMask(39).match.value), 1u);
