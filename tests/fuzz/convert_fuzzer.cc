@@ -36,7 +36,15 @@ bool Accepted(const ViolationList& violations) {
   return false;
 }
 
+// That a port has a range, its mask says; and no bits then.
+void CheckRange(PortRange range, uint16_t bits, bool said) {
+  if ((range != PortRange{}) != said) Fail("a mask that says otherwise than the ranges");
+  if (said && (bits != 0 || range.first >= range.last)) Fail("a range that is none");
+}
+
 void CheckMatch(const Match& match) {
+  CheckRange(match.ports.source, match.mask.l4_src, (match.mask.present & kRangedSource) != 0);
+  CheckRange(match.ports.destination, match.mask.l4_dst, (match.mask.present & kRangedDestination) != 0);
   v1::Match out;
   MatchToProto(match, &out);
   ViolationList violations;

@@ -262,7 +262,7 @@ class Replay(unittest.TestCase):
             return frame(1, payload=b"\x08\x00" + head + struct.pack("!HHHH", 4000, port, 8, 0) + bytes(18))
 
         pcap(self.path("in"), list(map(udp, range(900, 2100))))
-        flows = self.write("flows", "priority=2,udp,tp_dst=1500-1600,actions=3\nudp,tp_src=1-5000,tp_dst=1000-2000,actions=2\n")
+        flows = self.write("flows", "priority=40000,udp,tp_dst=1500-1600,actions=3\nudp,tp_src=1-5000,tp_dst=1000-2000,actions=2\n")
         self.replay("--flows", flows, "--ports", "3", "--in", "1=" + self.path("in"))
         self.assertEqual(read_pcap(self.path("out/port-3.pcap")), list(map(udp, range(1500, 1601))))
         self.assertEqual(read_pcap(self.path("out/port-2.pcap")), list(map(udp, [*range(1000, 1500), *range(1601, 2001)])))
