@@ -74,24 +74,32 @@ uint32_t FlowCache::Find(const TableView& view, const PacketKey* keys, unsigned 
   uint32_t found = 0;
   for (unsigned i = 0; i < n; ++i) {
     Bucket& bucket = BucketOf(fingerprints_[i]);
-    for (unsigned way = 0; way < kWays; ++way) {
-      if ((bucket.tags[way] | kUsed) != fingerprints_[i]) continue;
-      const uint64_t answer = bucket.answers[way];
-      if ((answer & kVersionMask) != now) {
-        if (!Holds(view, answer, keys[i])) {
-          bucket.tags[way] = 0;
-          break;
-        }
-        bucket.answers[way] = (answer & ~kVersionMask) | now;
+    const unsigned ways = WaysWith(bucket, fingerprints_[i]);
+    if (ways == 0) continue;
+    const int way = std::countr_zero(ways);
+    const uint64_t answer = bucket.answers[way];
+    if ((answer & kVersionMask) != now) {
+      if (!Holds(view, answer, keys[i])) {
+        bucket.tags[way] = 0;
+        continue;
       }
-      if ((bucket.tags[way] & kUsed) == 0) bucket.tags[way] |= kUsed;
-      entries[i] = EntryOf(answer);
-      __builtin_prefetch(entries[i]);
-      found |= uint32_t{1} << i;
-      break;
+      bucket.answers[way] = (answer & ~kVersionMask) | now;
     }
+    if ((bucket.tags[way] & kUsed) == 0) bucket.tags[way] |= kUsed;
+    entries[i] = EntryOf(answer);
+    __builtin_prefetch(entries[i]);
+    found |= uint32_t{1} << i;
   }
   return found;
+}
+
+// A bit a way; without a branch, since which way it is cannot be foreseen.
+unsigned FlowCache::WaysWith(const Bucket& bucket, uint64_t fingerprint) {
+  unsigned ways = 0;
+  for (unsigned way = 0; way < kWays; ++way) {
+    ways |= static_cast<unsigned>((bucket.tags[way] | kUsed) == fingerprint) << way;
+  }
+  return ways;
 }
 
 uint64_t FlowCache::VersionOf(uint64_t answer, uint64_t now) { return now - ((now - answer) & kVersionMask); }

@@ -71,6 +71,7 @@ class FlowCache {
   Bucket& BucketOf(uint64_t fingerprint) const { return buckets_.get()[fingerprint >> 32 & last_bucket_]; }
   uint32_t Find(const TableView& view, const PacketKey* keys, unsigned n, const ClassifierEntry** entries);
   bool Remember(const TableView& view, uint64_t fingerprint, const ClassifierEntry* entry);
+  static unsigned WaysWith(const Bucket& bucket, uint64_t fingerprint);
   static uint64_t VersionOf(uint64_t answer, uint64_t now);
   bool Holds(const TableView& view, uint64_t answer, const PacketKey& key) const;
   void KeepUp(uint64_t version);

@@ -226,7 +226,8 @@ static_assert(offsetof(PacketKey, ipv6_dst) == offsetof(PacketKey, ipv6_src) + 1
 
 ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
   if (!Has(frame, 0, kEthernetSize)) return Shortage(frame, 0, kEthernetSize, ParseResult::kTooShort);
-  std::memset(&key, 0, sizeof key);
+  // What Store does not write.
+  std::memset(key.pad1, 0, sizeof key - offsetof(PacketKey, pad1));
   Headers h;
   ParseResult result = FindEtherType(frame, h);
   if (result == ParseResult::kOk) {

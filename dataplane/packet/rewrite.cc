@@ -211,11 +211,21 @@ void RenewCovering(const Frame& frame, const HeaderLayout& layout, const Place& 
   }
 }
 
+// Every routed packet has these two written: eight bytes at once, two of which
+// stay. No frame is shorter than that.
+void SetAddress(const Frame& frame, Field field, absl::uint128 value, absl::uint128 mask) {
+  uint8_t* bytes = frame.data + (field == Field::kEthDst ? 0 : 6);
+  const uint64_t bits = SwapBytes(absl::Uint128Low64(mask) << 16);
+  const uint64_t after = (LoadRaw<uint64_t>(bytes) & ~bits) | (SwapBytes(absl::Uint128Low64(value) << 16) & bits);
+  std::memcpy(bytes, &after, sizeof after);
+}
+
 absl::uint128 AllBits(Field field) { return absl::Uint128Max() >> (128 - LayoutOf(field).bits); }
 
 }  // namespace
 
 void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask) {
+  if (field == Field::kEthDst || field == Field::kEthSrc) return SetAddress(frame, field, value, mask);
   const Place place = Locate(layout, field);
   if (place.size == 0) return;
   uint8_t* bytes = frame.data + place.at;
@@ -265,11 +275,13 @@ void PopVlan(Frame& frame, HeaderLayout& layout) {
 }
 
 bool DecrementTtl(Frame& frame, const HeaderLayout& layout) {
-  const Place place = InTtl(layout);
-  if (place.size == 0) return false;
-  const uint8_t ttl = frame.data[layout.l3 + (IsIpv4(layout) ? 8 : 7)];
+  if (!IsIpv4(layout) && !IsIpv6(layout)) return false;
+  uint8_t& ttl = frame.data[layout.l3 + (IsIpv4(layout) ? 8 : 7)];
   if (ttl <= 1) return false;
-  SetField(frame, layout, Field::kIpTtl, ttl - 1, 0xff);
+  uint8_t before[2];
+  std::memcpy(before, &ttl, sizeof before);
+  --ttl;
+  if (IsIpv4(layout)) Renew(frame.data + layout.l3 + 10, before, &ttl, sizeof before);
   return true;
 }
 

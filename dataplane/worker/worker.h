@@ -85,6 +85,7 @@ class Worker {
   unsigned Round();
   unsigned PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& queue);
   void LookUp(const TableView& view);
+  void AskForFlows() const;
   void Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress);
   void Count(PortCounters& port, unsigned received);
   void Sleep(uint64_t nanoseconds);
