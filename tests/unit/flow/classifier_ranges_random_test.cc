@@ -325,10 +325,10 @@ TEST_F(ExpansionTest, RangesForwardAsTheirPrefixesDo) {
     return ports;
   };
   std::set<uint32_t> seen;
-  const uint32_t others = kShare == 1 ? 12 : 1;
+  const uint32_t others = kShare == 1 ? 12 : 2;
   for (uint32_t i = 0; i < 2 * others * 65536; i += kBatch) {
     const bool of_source = i / 65536 % 2 == 0;
-    const uint32_t other = i / 65536 / 2 * 0x9e37 & 0xffff;
+    const uint32_t other = (i / 65536 / 2 + 1) * 0x9e37 & 0xffff;
     std::array<PacketKey, kBatch> keys;
     for (uint32_t k = 0; k < kBatch; ++k) {
       const uint32_t port = (i + k) & 0xffff;
@@ -340,7 +340,7 @@ TEST_F(ExpansionTest, RangesForwardAsTheirPrefixesDo) {
     ASSERT_EQ(of_ranged, outputs(expanded, keys)) << i;
     seen.insert(of_ranged.begin(), of_ranged.end());
   }
-  EXPECT_GT(seen.size(), 10u);
+  EXPECT_GT(seen.size(), kShare == 1 ? 10u : 5u);
 }
 
 }  // namespace
