@@ -67,7 +67,9 @@ struct PacketTotals {
   uint64_t received = 0;
   uint64_t forwarded = 0;  // packets with at least one output
   uint64_t drops[kDropReasonCount] = {};
-  uint64_t malformed = 0;  // packets, forwarded or dropped, whose headers contradict their own length
+  // Packets, forwarded or dropped, whose headers contradict their own length; found
+  // in headers that some flow looks at or rewrites, others are not parsed.
+  uint64_t malformed = 0;
 };
 
 struct WorkerInfo {

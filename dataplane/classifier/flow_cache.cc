@@ -138,7 +138,6 @@ bool FlowCache::Remember(const TableView& view, uint64_t fingerprint, const Clas
 
 // kWays: none.
 unsigned FlowCache::PlaceFor(const TableView& view, Bucket& bucket, bool& evicts) {
-  constexpr uint32_t kPatience = 8;
   unsigned unused = kWays;
   for (unsigned way = 0; way < kWays; ++way) {
     if (bucket.tags[way] == 0 || VersionOf(bucket.answers[way], view.version) < view.horizon) return way;
@@ -146,7 +145,10 @@ unsigned FlowCache::PlaceFor(const TableView& view, Bucket& bucket, bool& evicts
   }
   evicts = unused != kWays;
   if (evicts) return unused;
-  if (++turned_away_ % kPatience == 0) {
+  // Knuth's MMIX generator: traffic that comes round in a ring must not always
+  // find the same buckets stubborn.
+  dice_ = dice_ * 6364136223846793005 + 1442695040888963407;
+  if (dice_ >> 61 == 0) {
     for (uint64_t& tag : bucket.tags) tag &= ~kUsed;
   }
   return kWays;

@@ -13,7 +13,7 @@
 //
 // Who is replaced. A place that is hit is marked as used. A new answer takes a
 // place that is free or can't hold any more, else one that is not used; if all
-// four are used it is turned away, but for every eighth time, when the marks are
+// four are used it is turned away, but for one time in eight, when the marks are
 // taken off. So a flood of packets that come once displaces what came once, and
 // with more flows than places those that are hit stay.
 //
@@ -81,7 +81,7 @@ class FlowCache {
   const uint64_t last_bucket_;
   const std::unique_ptr<Bucket, Free> buckets_;
   uint64_t era_ = 0;
-  uint32_t turned_away_ = 0;
+  uint64_t dice_ = 0;
   // Of the batch in hand.
   std::array<uint64_t, kBatch> fingerprints_;
   std::array<PacketKey, kBatch> unknown_;

@@ -36,7 +36,7 @@ struct Interest {
   uint64_t FingerprintOf(const PacketKey& key) const {
     uint64_t hash = hash_key.seed;
     for (unsigned i = 0; i < word_count; ++i) {
-      hash = MixWord(hash, key.words()[word_index[i]] & word_mask[i], hash_key.multiplier);
+      hash = MixWord(hash, WordOf(key, word_index[i]) & word_mask[i], hash_key.multiplier);
     }
     return hash | 1;
   }

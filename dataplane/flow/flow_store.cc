@@ -205,7 +205,11 @@ void FlowStore::SetOptions(const ClassifierOptions& options) {
   for (const auto& table : tables_) {
     if (table != nullptr) table->SetOptions(options, garbage_);
   }
+  // What was answered by the old options is not remembered.
+  classifier_.log().RaiseHorizon(version_);
+  classifier_.Publish(version_++);
 }
+
 
 void FlowStore::Resort() {
   for (const auto& table : tables_) {

@@ -85,7 +85,8 @@ TestSwitch::TestSwitch(unsigned workers, unsigned rx_burst) {
   reclaimer_ = std::make_unique<Reclaimer>(workers);
   flows_ = std::make_unique<FlowTable>(workers, FlowTableLimits{}, *reclaimer_);
   const std::vector<unsigned> allowed = OrDie(AllowedCpus());
-  Engine::Options options{.worker_cpus = {}, .idle = IdleMode::kAdaptive, .rx_burst = rx_burst};
+  Engine::Options options{
+      .worker_cpus = {}, .idle = IdleMode::kAdaptive, .rx_burst = rx_burst, .flow_cache_entries = 256};
   for (unsigned i = 0; i < workers; ++i) options.worker_cpus.push_back(allowed[(i + 1) % allowed.size()]);
   engine_ = std::make_unique<Engine>(options, TestPool(), *flows_, *reclaimer_);
 }

@@ -118,6 +118,7 @@ TEST_F(SegmentsTest, ShorterThanAnEthernetHeaderInPieces) {
 // A chain of extension headers that no buffer holds.
 TEST_F(SegmentsTest, HeadersBeyondOneBuffer) {
   switch_.AddFlow({}, {OutputTo(2)});
+  switch_.AddFlow(MatchOf({{Field::kUdpDst, 53}}), {OutputTo(3)});
   ASSERT_TRUE(switch_.engine().SetState(2, {.mtu = 9000}).ok());
   const Bytes frame =
       PacketBuilder().Ipv6().DestinationOptions({.size = 2040}).DestinationOptions({.size = 2040}).Udp().Build();

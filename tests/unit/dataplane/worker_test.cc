@@ -216,8 +216,18 @@ TEST_F(WorkerTest, ShortFramesAreMalformed) {
   EXPECT_EQ(Stats(1).receive_bytes, 28u);
 }
 
+// Nothing that no flow looks at is parsed.
+TEST_F(WorkerTest, MalformedHeadersThatNoFlowLooksAtAreForwarded) {
+  switch_.AddFlow(MatchOf({{Field::kEthType, 0x0800}}), {OutputTo(2)});
+  const Bytes frame = PacketBuilder().Ipv4({.total_length = 1000}).Udp().PadTo(60).Build();
+  switch_.Receive(1, {frame});
+  EXPECT_THAT(Sent(2), ElementsAre(frame));
+  EXPECT_EQ(switch_.engine().Totals().malformed, 0u);
+}
+
 TEST_F(WorkerTest, MalformedHeadersAreCountedAndForwarded) {
   switch_.AddFlow({}, {OutputTo(2)});
+  switch_.AddFlow(MatchOf({{Field::kIpProto, 6}}), {OutputTo(3)});
   const Bytes frame = PacketBuilder().Ipv4({.total_length = 1000}).Udp().PadTo(60).Build();
   switch_.Receive(1, {frame});
   EXPECT_THAT(Sent(2), ElementsAre(frame));

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "dataplane/classifier/flow_cache.h"
 #include "tests/support/linear_classifier.h"
 #include "tests/unit/flow/flow_testing.h"
 
@@ -70,7 +71,12 @@ class World {
     for (unsigned i = 0; i < n; ++i) keys[i] = NextKey();
     const Past& then = past_[Die(3) == 0 ? Die(static_cast<uint32_t>(past_.size())) : past_.size() - 1];
     std::array<const ClassifierEntry*, kBatch> entries;
-    table_.classifier().Lookup(kWorker, 0, then.version, keys.data(), n, entries.data());
+    Classifier& classifier = table_.classifier();
+    if (&then == &past_.back() && Die(2) == 0) {
+      cache_.Lookup(classifier, kWorker, 0, classifier.View(), keys.data(), n, entries.data());
+    } else {
+      classifier.Lookup(kWorker, 0, then.version, keys.data(), n, entries.data());
+    }
     for (unsigned i = 0; i < n; ++i) {
       const LinearFlow* expected = then.twin.Lookup(keys[i]);
       ASSERT_EQ(entries[i] != nullptr, expected != nullptr);
@@ -201,6 +207,7 @@ class World {
   const Shape shape_;
   Reclaimer reclaimer_{2};
   FlowTable table_;
+  FlowCache cache_{64};
   LinearClassifier twin_;
   std::vector<Past> past_;  // versions that the worker may be in; the last is the latest
   uint32_t output_ = 0;
