@@ -41,6 +41,7 @@ inline constexpr uint32_t kMinMtu = 68;
 inline constexpr uint32_t kMaxMtu = 65535;
 inline constexpr uint32_t kDefaultMtu = 1500;
 inline constexpr uint32_t kMaxRxQueues = 128;
+inline constexpr int64_t kMaxResortSeconds = 24 * 3600;
 
 // Limits that belong to the API, not to the flow table.
 struct ApiLimits {
