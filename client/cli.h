@@ -67,6 +67,7 @@ void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
+void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);
 void AddTopCommand(CLI::App& app, Cli& cli, Action& action);
 void AddCompletionCommand(CLI::App& app, Action& action);

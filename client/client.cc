@@ -161,12 +161,21 @@ absl::StatusOr<v1::ListTablesResponse> Client::ListTables() {
 absl::StatusOr<v1::ListMasksResponse> Client::ListMasks(const v1::ListMasksRequest& request) {
   return impl_->Call(&TableStub::ListMasks, impl_->tables, request);
 }
+absl::StatusOr<v1::ResortMasksResponse> Client::ResortMasks() {
+  return impl_->Call(&TableStub::ResortMasks, impl_->tables, v1::ResortMasksRequest());
+}
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {
   return impl_->Call(&SwitchStub::GetSwitch, impl_->switches, v1::GetSwitchRequest());
 }
 absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities() {
   return impl_->Call(&SwitchStub::GetCapabilities, impl_->switches, v1::GetCapabilitiesRequest());
+}
+absl::StatusOr<v1::GetSettingsResponse> Client::GetSettings() {
+  return impl_->Call(&SwitchStub::GetSettings, impl_->switches, v1::GetSettingsRequest());
+}
+absl::StatusOr<v1::UpdateSettingsResponse> Client::UpdateSettings(const v1::UpdateSettingsRequest& request) {
+  return impl_->Call(&SwitchStub::UpdateSettings, impl_->switches, request);
 }
 
 struct FlowWriter::Impl {

@@ -64,9 +64,12 @@ class Client {
 
   absl::StatusOr<v1::ListTablesResponse> ListTables();
   absl::StatusOr<v1::ListMasksResponse> ListMasks(const v1::ListMasksRequest& request);
+  absl::StatusOr<v1::ResortMasksResponse> ResortMasks();
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();
+  absl::StatusOr<v1::GetSettingsResponse> GetSettings();
+  absl::StatusOr<v1::UpdateSettingsResponse> UpdateSettings(const v1::UpdateSettingsRequest& request);
 
  private:
   friend class FlowWriter;

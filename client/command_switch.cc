@@ -21,14 +21,31 @@ void PrintTotals(const v1::PacketTotals& totals) {
   std::cout << "\nmalformed  " << totals.malformed() << "\n";
 }
 
-void PrintWorkers(const v1::GetSwitchResponse& info) {
-  TableText table({"WORKER", "CPU", "NUMA", "RX-QUEUES", "BUSY", "SLEEPS"});
+// Of packets looked up; "-" if there were none, or there is no cache.
+std::string CacheHits(const v1::Worker& worker) {
+  const auto hits = static_cast<double>(worker.flow_cache_hits());
+  const double all = hits + static_cast<double>(worker.flow_cache_misses());
+  return all > 0 ? absl::StrFormat("%.1f %%", 100 * hits / all) : "-";
+}
+
+void PrintWorkers(const v1::GetSwitchResponse& info, bool wide) {
+  std::vector<std::string> header = {"WORKER", "CPU", "NUMA", "RX-QUEUES", "BUSY", "SLEEPS"};
+  if (wide) header.insert(header.end(), {"CACHE-HITS", "CACHE-MISSES", "CACHE-EVICTIONS", "CACHE-RATIO"});
+  TableText table(header);
   for (const v1::Worker& worker : info.workers()) {
     const auto busy = static_cast<double>(worker.busy_cycles());
     const double all = busy + static_cast<double>(worker.idle_cycles());
-    table.Add({absl::StrCat(worker.id()), absl::StrCat(worker.cpu()),
-               worker.numa_node() < 0 ? "-" : absl::StrCat(worker.numa_node()), absl::StrCat(worker.rx_queues()),
-               absl::StrFormat("%.1f %%", all > 0 ? 100 * busy / all : 0), absl::StrCat(worker.sleeps())});
+    std::vector<std::string> row = {absl::StrCat(worker.id()),
+                                    absl::StrCat(worker.cpu()),
+                                    worker.numa_node() < 0 ? "-" : absl::StrCat(worker.numa_node()),
+                                    absl::StrCat(worker.rx_queues()),
+                                    absl::StrFormat("%.1f %%", all > 0 ? 100 * busy / all : 0),
+                                    absl::StrCat(worker.sleeps())};
+    if (wide) {
+      row.insert(row.end(), {absl::StrCat(worker.flow_cache_hits()), absl::StrCat(worker.flow_cache_misses()),
+                             absl::StrCat(worker.flow_cache_evictions()), CacheHits(worker)});
+    }
+    table.Add(std::move(row));
   }
   table.Print(std::cout);
 }
@@ -51,7 +68,7 @@ int Info(Cli& cli) {
             << absl::StrFormat("clock      %.3f GHz\n", static_cast<double>(info->tsc_hz()) / 1e9);
   PrintTotals(info->totals());
   std::cout << "\n";
-  PrintWorkers(*info);
+  PrintWorkers(*info, cli.wide());
   return kOk;
 }
 

@@ -1,4 +1,4 @@
-// sluicectl mask list and table list.
+// sluicectl table list, mask list and mask resort.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -12,6 +12,26 @@
 namespace sluice::client {
 namespace {
 
+void PrintTables(const v1::ListTablesResponse& tables, bool wide) {
+  std::vector<std::string> header = {"TABLE", "FLOWS", "MASKS", "LOOKUPS", "MATCHES", "MASKS/LOOKUP"};
+  if (wide) header.insert(header.end(), {"MASKS-VISITED", "INDEXED-MASKS", "INDEX-BYTES", "PRUNED", "MASK-CACHE-HITS"});
+  TableText table(header);
+  for (const v1::Table& t : tables.tables()) {
+    const double visited =
+        t.lookups() == 0 ? 0 : static_cast<double>(t.masks_visited()) / static_cast<double>(t.lookups());
+    std::vector<std::string> row = {absl::StrCat(t.id()),         absl::StrCat(t.flow_count()),
+                                    absl::StrCat(t.mask_count()), absl::StrCat(t.lookups()),
+                                    absl::StrCat(t.matches()),    absl::StrFormat("%.2f", visited)};
+    if (wide) {
+      row.insert(row.end(),
+                 {absl::StrCat(t.masks_visited()), absl::StrCat(t.indexed_masks()), absl::StrCat(t.index_bytes()),
+                  absl::StrCat(t.pruned_lookups()), absl::StrCat(t.mask_cache_hits())});
+    }
+    table.Add(std::move(row));
+  }
+  table.Print(std::cout);
+}
+
 int ListTables(Cli& cli) {
   const absl::StatusOr<Client*> client = cli.client();
   if (!client.ok()) return cli.Misused(client.status());
@@ -21,14 +41,7 @@ int ListTables(Cli& cli) {
     std::cout << ToJson(*response) << "\n";
     return kOk;
   }
-  TableText table({"TABLE", "FLOWS", "MASKS", "LOOKUPS", "MATCHES", "MASKS/LOOKUP"});
-  for (const v1::Table& t : response->tables()) {
-    const double visited =
-        t.lookups() == 0 ? 0 : static_cast<double>(t.masks_visited()) / static_cast<double>(t.lookups());
-    table.Add({absl::StrCat(t.id()), absl::StrCat(t.flow_count()), absl::StrCat(t.mask_count()),
-               absl::StrCat(t.lookups()), absl::StrCat(t.matches()), absl::StrFormat("%.2f", visited)});
-  }
-  table.Print(std::cout);
+  PrintTables(*response, cli.wide());
   return kOk;
 }
 
@@ -54,6 +67,15 @@ int ListMasks(Cli& cli, uint32_t table_id) {
   return kOk;
 }
 
+int ResortMasks(Cli& cli) {
+  const absl::StatusOr<Client*> client = cli.client();
+  if (!client.ok()) return cli.Misused(client.status());
+  const absl::StatusOr<v1::ResortMasksResponse> response = (*client)->ResortMasks();
+  if (!response.ok()) return cli.Fail(response.status());
+  std::cout << (cli.json() ? ToJson(*response) : "masks are in order") << "\n";
+  return kOk;
+}
+
 }  // namespace
 
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action) {
@@ -66,9 +88,14 @@ void AddTableCommands(CLI::App& app, Cli& cli, Action& action) {
   const auto table_id = std::make_shared<uint32_t>(0);
   CLI::App* mask = app.add_subcommand("mask", "Masks: the sets of bits that flows look at");
   mask->require_subcommand(1);
-  CLI::App* list = mask->add_subcommand("list", "List a table's masks in the order in which a lookup tries them");
+  CLI::App* list = mask->add_subcommand("list",
+                                        "List a table's masks in the order in which a lookup tries them.\n"
+                                        "LOOKUPS and HITS are of packets that no flow cache answered.");
   list->add_option("--table", *table_id, "The table; 0 if not given");
   list->callback([&action, &cli, table_id] { action = [&cli, table_id] { return ListMasks(cli, *table_id); }; });
+  mask->add_subcommand("resort", "Put the masks of all tables in the order of their use now")->callback([&] {
+    action = [&cli] { return ResortMasks(cli); };
+  });
 }
 
 }  // namespace sluice::client

@@ -30,7 +30,8 @@ absl::Status CheckConfig(const DataplaneConfig& config) {
        {CheckRange("rx_burst", config.rx_burst, 1, kBatch),
         CheckRange("packet_buffers", config.packet_buffers, 512, 1 << 24),
         CheckRange("packet_buffer_bytes", config.packet_buffer_bytes, 512, 65407),
-        CheckRange("flow_cache_entries", config.flow_cache_entries, 0, kMaxFlowCacheEntries)}) {
+        CheckRange("flow_cache_entries", config.flow_cache_entries, 0, kMaxFlowCacheEntries),
+        CheckRange("mask_cache_entries", config.classifier.mask_cache_entries, 0, kMaxMaskCacheEntries)}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -71,7 +72,7 @@ class Dataplane::Impl {
   Impl(const DataplaneConfig& config, const Placement& placement, const MemoryPlan& memory, std::unique_ptr<Eal> eal)
       : eal_(std::move(eal)),
         reclaimer_(static_cast<unsigned>(placement.worker_cpus.size())),
-        flows_(static_cast<unsigned>(placement.worker_cpus.size()), config.limits, reclaimer_),
+        flows_(static_cast<unsigned>(placement.worker_cpus.size()), config.limits, reclaimer_, config.classifier),
         engine_({.worker_cpus = placement.worker_cpus,
                  .idle = config.idle,
                  .rx_burst = config.rx_burst,

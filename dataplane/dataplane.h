@@ -47,6 +47,7 @@ struct DataplaneConfig {
   // Answers that a worker remembers, 16 bytes each; rounded up to a power of two; 0: none.
   uint32_t flow_cache_entries = kDefaultFlowCacheEntries;
   FlowTableLimits limits;
+  ClassifierOptions classifier;
 };
 
 // Why packets were dropped; each dropped packet has exactly one.

@@ -59,8 +59,8 @@ class ApiServer::Impl {
   explicit Impl(const Apis& apis) {
     services_.push_back(MakeFlowService(apis.flows, apis.requests));
     services_.push_back(MakePortService(apis.ports, apis.requests));
-    services_.push_back(MakeTableService(apis.reads, apis.requests));
-    services_.push_back(MakeSwitchService(apis.reads, apis.requests));
+    services_.push_back(MakeTableService(apis.switch_api, apis.requests));
+    services_.push_back(MakeSwitchService(apis.switch_api, apis.requests));
   }
 
   absl::Status Start(std::vector<ListenAddress> addresses, size_t max_request_bytes) {

@@ -28,7 +28,7 @@ class ApiServer {
   struct Apis {
     FlowApi& flows;
     PortApi& ports;
-    const SwitchApi& reads;
+    SwitchApi& switch_api;
     RequestCounters& requests;
   };
 

@@ -77,6 +77,7 @@ void ReadWorkers(YamlSection section, DataplaneConfig& out) {
   section.NumberList("cpus", out.worker_cpus, kMaxCpu);
   section.Choice("idle", {{"adaptive", IdleMode::kAdaptive}, {"poll", IdleMode::kPoll}}, out.idle);
   section.Number("rx_burst", out.rx_burst, 1, kMaxBurst);
+  section.Number("flow_cache_entries", out.flow_cache_entries, 0, kMaxFlowCacheEntries);
   section.End();
   if (std::set<unsigned>(out.worker_cpus.begin(), out.worker_cpus.end()).size() != out.worker_cpus.size()) {
     section.Fail("cpus", "workers.cpus names a CPU twice; one worker a CPU would be right");
@@ -102,6 +103,17 @@ void ReadMemory(YamlSection section, DataplaneConfig& out) {
 void ReadEal(YamlSection section, DataplaneConfig& out) {
   section.Bool("pci", out.use_pci);
   section.TextList("args", out.eal_args);
+  section.End();
+}
+
+void ReadClassifier(YamlSection section, ClassifierOptions& out) {
+  section.Bool("pruning", out.pruning);
+  section.Choice("equal_priority", {{"oldest", EqualPriority::kOldest}, {"any", EqualPriority::kAny}},
+                 out.equal_priority);
+  section.Number("mask_cache_entries", out.mask_cache_entries, 0, kMaxMaskCacheEntries);
+  int64_t resort_seconds = absl::ToInt64Seconds(out.resort_period);
+  section.Number("resort_seconds", resort_seconds, 0, kMaxResortSeconds);
+  out.resort_period = absl::Seconds(resort_seconds);
   section.End();
 }
 
@@ -251,6 +263,7 @@ void ReadRoot(YamlSection root, ServerConfig& out) {
   ReadWorkers(root.Section("workers"), out.dataplane);
   ReadMemory(root.Section("memory"), out.dataplane);
   ReadEal(root.Section("eal"), out.dataplane);
+  ReadClassifier(root.Section("classifier"), out.dataplane.classifier);
   ReadLimits(root.Section("limits"), out);
   ReadPorts(root, out.ports);
   root.End();

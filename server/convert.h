@@ -9,7 +9,7 @@
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc actions, convert_flow.cc flows, keys and filters,
-// convert_port.cc ports, convert_switch.cc what is only read.
+// convert_port.cc ports, convert_switch.cc settings and what is only read.
 //
 // Pure; any thread.
 
@@ -41,6 +41,7 @@ inline constexpr uint32_t kMinMtu = 68;
 inline constexpr uint32_t kMaxMtu = 65535;
 inline constexpr uint32_t kDefaultMtu = 1500;
 inline constexpr uint32_t kMaxRxQueues = 128;
+inline constexpr int64_t kMaxResortSeconds = 24 * 3600;
 
 // Limits that belong to the API, not to the flow table.
 struct ApiLimits {
@@ -71,6 +72,16 @@ void PortChangeFromProto(const v1::UpdatePortRequest& in, ViolationList& violati
 void PortToProto(const PortInfo& port, v1::Port* out);
 // The rules for names of ports, also for the configuration. Empty: right; else what is wrong and what would be right.
 std::string CheckPortName(absl::string_view name);
+
+// What may be set while the switch runs.
+struct Settings {
+  uint32_t flow_cache_entries = 0;
+  ClassifierOptions classifier;
+};
+
+// `out` holds what is set now, and keeps it where the request says nothing.
+void SettingsFromProto(const v1::UpdateSettingsRequest& in, ViolationList& violations, Settings& out);
+void SettingsToProto(const Settings& settings, v1::Settings* out);
 
 void TableToProto(const TableInfo& table, v1::Table* out);
 void MaskInfoToProto(const MaskInfo& mask, v1::Mask* out);

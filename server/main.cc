@@ -96,7 +96,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   RequestCounters requests;
   FlowApi flows(dataplane.flows(), config.limits);
   PortApi ports(dataplane);
-  const SwitchApi reads(dataplane, dataplane.flows(), config.limits, identity);
+  SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
@@ -106,7 +106,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, reads, requests});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

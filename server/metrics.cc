@@ -72,13 +72,24 @@ constexpr CounterOf<WorkerInfo> kWorkerCounters[] = {
      &WorkerInfo::idle_cycles},
     {"sluice_worker_sleeps_total", "How often the worker slept.", &WorkerInfo::sleeps},
     {"sluice_worker_bursts_total", "Polls that brought packets.", &WorkerInfo::bursts},
+    {"sluice_worker_flow_cache_hits_total", "Packets that the worker's flow cache answered.",
+     &WorkerInfo::flow_cache_hits},
+    {"sluice_worker_flow_cache_misses_total",
+     "Packets that were looked up since the worker's flow cache had no answer.", &WorkerInfo::flow_cache_misses},
+    {"sluice_worker_flow_cache_evictions_total", "Answers of the worker's flow cache that held and gave way to others.",
+     &WorkerInfo::flow_cache_evictions},
 };
 
 constexpr CounterOf<TableInfo> kTableCounters[] = {
-    {"sluice_table_lookups_total", "Packets looked up in the table.", &TableInfo::lookups},
+    {"sluice_table_lookups_total", "Packets looked up in the table, those included that a flow cache answered.",
+     &TableInfo::lookups},
     {"sluice_table_matches_total", "Packets that hit a flow of the table.", &TableInfo::matches},
     {"sluice_table_masks_visited_total", "Masks tried for packets of the table, all in all.",
      &TableInfo::masks_visited},
+    {"sluice_table_mask_cache_hits_total", "Packets whose flow was found under the mask that a mask cache named.",
+     &TableInfo::mask_cache_hits},
+    {"sluice_table_pruned_lookups_total", "Packets for which the pruning index chose the masks to try.",
+     &TableInfo::pruned_lookups},
 };
 
 void PortMetrics(const std::vector<PortInfo>& ports, Families& out) {
@@ -134,6 +145,10 @@ void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& l
   out.Add({}, static_cast<double>(limits.max_flows));
   out.Begin(MetricType::Gauge, "sluice_table_masks_limit", "Masks that a table may hold.");
   out.Add({}, limits.max_masks_per_table);
+  out.Begin(MetricType::Gauge, "sluice_table_indexed_masks", "Masks in the table's pruning index; 0: it has none.");
+  for (const TableInfo& table : tables) out.Add(label(table), table.indexed_masks);
+  out.Begin(MetricType::Gauge, "sluice_table_index_bytes", "Memory of the table's pruning index.");
+  for (const TableInfo& table : tables) out.Add(label(table), static_cast<double>(table.index_bytes));
   for (const CounterOf<TableInfo>& counter : kTableCounters) {
     out.Begin(MetricType::Counter, counter.name, counter.help);
     for (const TableInfo& table : tables) out.Add(label(table), static_cast<double>(table.*counter.field));

@@ -18,8 +18,11 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.PortService/ListPorts",
     "sluice.v1.TableService/ListTables",
     "sluice.v1.TableService/ListMasks",
+    "sluice.v1.TableService/ResortMasks",
     "sluice.v1.SwitchService/GetSwitch",
     "sluice.v1.SwitchService/GetCapabilities",
+    "sluice.v1.SwitchService/GetSettings",
+    "sluice.v1.SwitchService/UpdateSettings",
 };
 
 }  // namespace

@@ -32,10 +32,13 @@ enum class Method : uint8_t {
   kListPorts,
   kListTables,
   kListMasks,
+  kResortMasks,
   kGetSwitch,
   kGetCapabilities,
+  kGetSettings,
+  kUpdateSettings,
 };
-inline constexpr int kMethodCount = 16;
+inline constexpr int kMethodCount = 19;
 
 class RequestCounters {
  public:

@@ -30,7 +30,7 @@ SwitchIdentity NewSwitchIdentity() {
   return {SLUICE_VERSION, boot_id, absl::Now()};
 }
 
-SwitchApi::SwitchApi(const Dataplane& dataplane, FlowTable& flows, const ApiLimits& limits, SwitchIdentity identity)
+SwitchApi::SwitchApi(Dataplane& dataplane, FlowTable& flows, const ApiLimits& limits, SwitchIdentity identity)
     : dataplane_(dataplane), flows_(flows), limits_(limits), identity_(std::move(identity)) {}
 
 absl::Status SwitchApi::GetSwitch(const v1::GetSwitchRequest&, v1::GetSwitchResponse* response) const {
@@ -60,6 +60,34 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   return absl::OkStatus();
 }
 
+Settings SwitchApi::CurrentSettings() const {
+  return {.flow_cache_entries = dataplane_.flow_cache_entries(), .classifier = flows_.options()};
+}
+
+absl::Status SwitchApi::GetSettings(const v1::GetSettingsRequest&, v1::GetSettingsResponse* response) const {
+  SettingsToProto(CurrentSettings(), response->mutable_settings());
+  return absl::OkStatus();
+}
+
+// What does not change is not set: a cache that is set is empty.
+absl::Status SwitchApi::UpdateSettings(const v1::UpdateSettingsRequest& request, v1::UpdateSettingsResponse* response) {
+  const std::lock_guard lock(settings_mutex_);
+  const Settings before = CurrentSettings();
+  Settings after = before;
+  ViolationList violations;
+  SettingsFromProto(request, violations, after);
+  if (!violations.empty()) return violations.ToStatus();
+  if (after.classifier != before.classifier) flows_.SetOptions(after.classifier);
+  // Answers that were remembered follow the choice among equals of their time.
+  const bool other_answers = after.classifier.equal_priority != before.classifier.equal_priority;
+  if (other_answers || after.flow_cache_entries != before.flow_cache_entries) {
+    const absl::Status status = dataplane_.SetFlowCacheEntries(after.flow_cache_entries);
+    if (!status.ok()) return status;
+  }
+  SettingsToProto(CurrentSettings(), response->mutable_settings());
+  return absl::OkStatus();
+}
+
 absl::Status SwitchApi::ListTables(const v1::ListTablesRequest&, v1::ListTablesResponse* response) const {
   for (const TableInfo& table : flows_.Tables()) TableToProto(table, response->add_tables());
   return absl::OkStatus();
@@ -74,6 +102,11 @@ absl::Status SwitchApi::ListMasks(const v1::ListMasksRequest& request, v1::ListM
   for (const MaskInfo& mask : flows_.Masks(static_cast<uint8_t>(request.table_id()))) {
     MaskInfoToProto(mask, response->add_masks());
   }
+  return absl::OkStatus();
+}
+
+absl::Status SwitchApi::ResortMasks(const v1::ResortMasksRequest&, v1::ResortMasksResponse*) {
+  flows_.Resort();
   return absl::OkStatus();
 }
 

@@ -1,9 +1,11 @@
-// What SwitchService and TableService do, without gRPC. They only read.
+// What SwitchService and TableService do, without gRPC. Settings change one
+// request at a time, each as a whole; all else only reads.
 //
 // Any thread.
 
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,18 +30,24 @@ SwitchIdentity NewSwitchIdentity();
 class SwitchApi {
  public:
   // The dataplane outlives the API.
-  SwitchApi(const Dataplane& dataplane, FlowTable& flows, const ApiLimits& limits, SwitchIdentity identity);
+  SwitchApi(Dataplane& dataplane, FlowTable& flows, const ApiLimits& limits, SwitchIdentity identity);
 
   absl::Status GetSwitch(const v1::GetSwitchRequest& request, v1::GetSwitchResponse* response) const;
   absl::Status GetCapabilities(const v1::GetCapabilitiesRequest& request, v1::GetCapabilitiesResponse* response) const;
+  absl::Status GetSettings(const v1::GetSettingsRequest& request, v1::GetSettingsResponse* response) const;
+  absl::Status UpdateSettings(const v1::UpdateSettingsRequest& request, v1::UpdateSettingsResponse* response);
   absl::Status ListTables(const v1::ListTablesRequest& request, v1::ListTablesResponse* response) const;
   absl::Status ListMasks(const v1::ListMasksRequest& request, v1::ListMasksResponse* response) const;
+  absl::Status ResortMasks(const v1::ResortMasksRequest& request, v1::ResortMasksResponse* response);
 
  private:
-  const Dataplane& dataplane_;
+  Settings CurrentSettings() const;
+
+  Dataplane& dataplane_;
   FlowTable& flows_;
   const ApiLimits limits_;
   const SwitchIdentity identity_;
+  std::mutex settings_mutex_;  // held by who reads and changes them
 };
 
 }  // namespace sluice

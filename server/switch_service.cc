@@ -13,7 +13,7 @@ using grpc::ServerUnaryReactor;
 
 class SwitchService final : public v1::SwitchService::CallbackService {
  public:
-  SwitchService(const SwitchApi& api, RequestCounters& requests) : api_(api), requests_(requests) {}
+  SwitchService(SwitchApi& api, RequestCounters& requests) : api_(api), requests_(requests) {}
 
   ServerUnaryReactor* GetSwitch(CallbackServerContext* context, const v1::GetSwitchRequest* request,
                                 v1::GetSwitchResponse* response) override {
@@ -29,14 +29,28 @@ class SwitchService final : public v1::SwitchService::CallbackService {
     return reactor;
   }
 
+  ServerUnaryReactor* GetSettings(CallbackServerContext* context, const v1::GetSettingsRequest* request,
+                                  v1::GetSettingsResponse* response) override {
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    Reply(reactor, requests_, Method::kGetSettings, api_.GetSettings(*request, response));
+    return reactor;
+  }
+
+  ServerUnaryReactor* UpdateSettings(CallbackServerContext* context, const v1::UpdateSettingsRequest* request,
+                                     v1::UpdateSettingsResponse* response) override {
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    Reply(reactor, requests_, Method::kUpdateSettings, api_.UpdateSettings(*request, response));
+    return reactor;
+  }
+
  private:
-  const SwitchApi& api_;
+  SwitchApi& api_;
   RequestCounters& requests_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeSwitchService(const SwitchApi& api, RequestCounters& requests) {
+std::unique_ptr<grpc::Service> MakeSwitchService(SwitchApi& api, RequestCounters& requests) {
   return std::make_unique<SwitchService>(api, requests);
 }
 

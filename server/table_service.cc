@@ -13,7 +13,7 @@ using grpc::ServerUnaryReactor;
 
 class TableService final : public v1::TableService::CallbackService {
  public:
-  TableService(const SwitchApi& api, RequestCounters& requests) : api_(api), requests_(requests) {}
+  TableService(SwitchApi& api, RequestCounters& requests) : api_(api), requests_(requests) {}
 
   ServerUnaryReactor* ListTables(CallbackServerContext* context, const v1::ListTablesRequest* request,
                                  v1::ListTablesResponse* response) override {
@@ -29,14 +29,21 @@ class TableService final : public v1::TableService::CallbackService {
     return reactor;
   }
 
+  ServerUnaryReactor* ResortMasks(CallbackServerContext* context, const v1::ResortMasksRequest* request,
+                                  v1::ResortMasksResponse* response) override {
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    Reply(reactor, requests_, Method::kResortMasks, api_.ResortMasks(*request, response));
+    return reactor;
+  }
+
  private:
-  const SwitchApi& api_;
+  SwitchApi& api_;
   RequestCounters& requests_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTableService(const SwitchApi& api, RequestCounters& requests) {
+std::unique_ptr<grpc::Service> MakeTableService(SwitchApi& api, RequestCounters& requests) {
   return std::make_unique<TableService>(api, requests);
 }
 

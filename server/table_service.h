@@ -14,6 +14,6 @@ class Service;
 namespace sluice {
 
 // Both outlive the service.
-std::unique_ptr<grpc::Service> MakeTableService(const SwitchApi& api, RequestCounters& requests);
+std::unique_ptr<grpc::Service> MakeTableService(SwitchApi& api, RequestCounters& requests);
 
 }  // namespace sluice

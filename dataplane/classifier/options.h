@@ -14,12 +14,16 @@ enum class EqualPriority : uint8_t {
   kAny,     // the one whose mask is used most: for flows of equal priority that are disjoint
 };
 
+inline constexpr uint32_t kMaxMaskCacheEntries = 1 << 20;
+
 struct ClassifierOptions {
   bool pruning = true;
   EqualPriority equal_priority = EqualPriority::kOldest;
   uint32_t mask_cache_entries = 0;                  // a worker; 0: off; rounded up to a power of two
   absl::Duration resort_period = absl::Seconds(4);  // of masks by use; 0: only on demand
   uint32_t pruned_from = 12;                        // masks; with fewer, trying all is cheaper (measured)
+
+  bool operator==(const ClassifierOptions&) const = default;
 };
 
 }  // namespace sluice

@@ -113,6 +113,8 @@ class Completion(unittest.TestCase):
                 (("--output=w",), {"--output=wide": ""}),
                 (("port", "list", "-o", "j"), {"json": ""}),
                 (("completion", ""), {"bash": "", "zsh": "", "fish": ""}),
+                (("settings", "set", "pr"), {"pruning=true": "", "pruning=false": ""}),
+                (("settings", "set", "pruning=true", "resort"), {"resort_seconds=": ""}),
                 (("port", "add", ""), {}),
                 (("port", "add", "x", "--mtu", ""), {}),
                 (("nonsense", ""), {})):
@@ -142,6 +144,7 @@ class Completion(unittest.TestCase):
                                     ("flow get ", ["flow", "get", "1"]),
                                     ("--output js", ["--output", "json"]),
                                     ("--output=js", ["--output=json"]),
+                                    ("settings set pruning=f", ["settings", "set", "pruning=false"]),
                                     ("flow list --he", ["flow", "list", "--help"]),
                                     ("flow add-file ru", ["flow", "add-file", "rules.flows"]),
                                     ("replay --out-dir re", ["replay", "--out-dir", "results"])):

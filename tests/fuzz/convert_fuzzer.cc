@@ -126,6 +126,25 @@ void CheckPort(const v1::PortSpec& in) {
   if (out.spec().SerializeAsString() != out_again.spec().SerializeAsString()) Fail("a port does not come back");
 }
 
+void CheckSettings(const v1::UpdateSettingsRequest& in) {
+  ViolationList violations;
+  Settings settings, again;
+  SettingsFromProto(in, violations, settings);
+  if (!Accepted(violations)) return;
+  v1::Settings out;
+  SettingsToProto(settings, &out);
+  v1::UpdateSettingsRequest all;
+  all.set_flow_cache_entries(out.flow_cache_entries());
+  all.set_pruning(out.pruning());
+  all.set_equal_priority(out.equal_priority());
+  all.set_mask_cache_entries(out.mask_cache_entries());
+  *all.mutable_resort_period() = out.resort_period();
+  SettingsFromProto(all, violations, again);
+  if (!violations.empty()) Fail("settings of ours are refused: " + out.DebugString());
+  const bool same = again.flow_cache_entries == settings.flow_cache_entries && again.classifier == settings.classifier;
+  if (!same) Fail("settings do not come back: " + out.DebugString());
+}
+
 // gRPC refuses what is no such message before anything of ours sees it.
 template <typename Message>
 std::optional<Message> Read(const std::string& bytes) {
@@ -142,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const uint8_t kind = input.Byte();
   const std::string bytes = input.RestAsText();
-  switch (kind % 4) {
+  switch (kind % 5) {
     case 0:
       if (const auto request = fuzz::Read<v1::CreateFlowRequest>(bytes)) fuzz::CheckSpec(request->flow());
       break;
@@ -154,8 +173,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 2:
       if (const auto request = fuzz::Read<v1::ListFlowsRequest>(bytes)) fuzz::CheckList(*request);
       break;
-    default:
+    case 3:
       if (const auto request = fuzz::Read<v1::CreatePortRequest>(bytes)) fuzz::CheckPort(request->port());
+      break;
+    default:
+      if (const auto request = fuzz::Read<v1::UpdateSettingsRequest>(bytes)) fuzz::CheckSettings(*request);
       break;
   }
   return 0;

@@ -10,6 +10,7 @@
 #include "client/flow_text.h"
 #include "sluice/v1/flow_service.pb.h"
 #include "sluice/v1/port_service.pb.h"
+#include "sluice/v1/switch_service.pb.h"
 #include "tests/support/random_packet.h"
 #include "tests/unit/client/random_flow.h"
 
@@ -79,6 +80,18 @@ void WritePorts(Folder& convert) {
   }
 }
 
+void WriteSettings(Folder& convert) {
+  v1::UpdateSettingsRequest request;
+  convert.Add('\4' + request.SerializeAsString());
+  request.set_flow_cache_entries(1 << 20);
+  request.set_pruning(false);
+  request.set_equal_priority(v1::EQUAL_PRIORITY_ANY);
+  request.set_mask_cache_entries(256);
+  request.mutable_resort_period()->set_seconds(1);
+  request.mutable_resort_period()->set_nanos(500'000'000);
+  convert.Add('\4' + request.SerializeAsString());
+}
+
 void WriteFlows(const std::filesystem::path& path) {
   Folder text(path, "flow_text"), convert(path, "convert");
   client::RandomFlow flows(1);
@@ -106,6 +119,7 @@ void WriteFlows(const std::filesystem::path& path) {
     batch.Clear();
   }
   WritePorts(convert);
+  WriteSettings(convert);
 }
 
 }  // namespace

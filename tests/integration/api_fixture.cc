@@ -55,9 +55,9 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   const ApiLimits limits;
   flows_ = std::make_unique<FlowApi>(dataplane_->flows(), limits);
   ports_ = std::make_unique<PortApi>(*dataplane_);
-  reads_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
+  switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
   auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *reads_, requests_});
+                                 {*flows_, *ports_, *switch_api_, requests_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();

@@ -50,7 +50,7 @@ class TestServer {
   RequestCounters requests_;
   std::unique_ptr<FlowApi> flows_;
   std::unique_ptr<PortApi> ports_;
-  std::unique_ptr<SwitchApi> reads_;
+  std::unique_ptr<SwitchApi> switch_api_;
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };

@@ -226,9 +226,9 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   RequestCounters requests;
   FlowApi flows(test_server_.dataplane().flows(), {});
   PortApi ports(test_server_.dataplane());
-  const SwitchApi reads(test_server_.dataplane(), test_server_.dataplane().flows(), {}, NewSwitchIdentity());
+  SwitchApi switch_api(test_server_.dataplane(), test_server_.dataplane().flows(), {}, NewSwitchIdentity());
   for (const std::string& address : test_server_.addresses()) {
-    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, reads, requests});
+    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, requests});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }

@@ -195,6 +195,53 @@ class Commands(unittest.TestCase):
         self.assertIn("(everything matches)", self.ctl("mask", "list"))
         self.assertEqual([m["max_priority"] for m in self.json("mask", "list")["masks"]], [9, 5, 0])
 
+    def test_tables_wide(self):
+        self.ctl("flow", "add", *["priority=5,dl_dst=00:00:00:00:00:%02x/00:00:00:00:00:%02x,actions=1" % (bits, bits) for bits in range(1, 21)])
+        header, row = (line.split() for line in self.ctl("-o", "wide", "table", "list").splitlines())
+        table = dict(zip(header, row))
+        self.assertEqual((table["MASKS"], table["INDEXED-MASKS"]), ("20", "20"))
+        self.assertGreater(int(table["INDEX-BYTES"]), 0)
+        self.assertEqual({"MASKS-VISITED", "PRUNED", "MASK-CACHE-HITS"} - set(header), set())
+        self.assertNotIn("INDEXED-MASKS", self.ctl("table", "list"))
+
+    def test_masks_are_put_in_order(self):
+        self.assertEqual(self.ctl("mask", "resort"), "masks are in order\n")
+        self.assertEqual(self.json("mask", "resort"), {})
+
+    def test_settings(self):
+        defaults = "flow_cache_entries=131072\npruning=true\nequal_priority=oldest\nmask_cache_entries=0\nresort_seconds=4\n"
+        self.assertEqual(self.ctl("settings", "get"), defaults)
+        self.assertEqual(self.ctl("settings", "set", "pruning=false", "resort_seconds=0.25"), defaults.replace("true", "false").replace("seconds=4", "seconds=0.250"))
+        other = ["flow_cache_entries=0", "pruning=false", "equal_priority=any", "mask_cache_entries=256", "resort_seconds=1"]
+        self.assertEqual(self.ctl("settings", "set", *other).split(), other)
+        self.assertEqual(self.json("settings", "get"), {"flow_cache_entries": 0, "pruning": False, "equal_priority": "EQUAL_PRIORITY_ANY", "mask_cache_entries": 256, "resort_period": "1s"})
+        for wrong, told in (("pruned_from=1", "\"pruned_from\" is no setting; expected KEY=VALUE with one of flow_cache_entries, pruning,"), ("pruning", "pruning is \"\"; expected true or false"),
+                            ("equal_priority=newest", "oldest or any"), ("flow_cache_entries=-1", "a number"), ("mask_cache_entries=1k", "a number"), ("resort_seconds=soon", "seconds, 0 for never"),
+                            ("resort_seconds=", "seconds, 0 for never")):
+            self.assertIn(told, self.ctl("settings", "set", "pruning=true", wrong, code=USAGE))
+        self.assertIn("flow_cache_entries: 16777217 entries are too many", self.ctl("settings", "set", "pruning=true", "flow_cache_entries=16777217", code=REFUSED))
+        self.assertIn("resort_period: ", self.ctl("settings", "set", "resort_seconds=86401", code=REFUSED))
+        self.assertEqual(self.ctl("settings", "get").split(), other, "changed by what was refused")
+        self.ctl("settings", "set", code=USAGE)
+        self.assertEqual(self.ctl("settings", "set", *defaults.split()), defaults)
+
+    def test_flow_cache(self):
+        source = os.path.join(self.folder.name, "again.pcap")
+        pcap(source, [frame(1)] * 40)
+        self.ctl("flow", "add", "actions=2")
+        self.ctl("port", "add", "sink", "--number", "2", "--null")
+        self.ctl("port", "add", "source", "--number", "1", "--pcap-rx", source)
+        for _ in range(300):
+            if self.json("flow", "list")["flows"][0]["stats"]["packets"] == "40":
+                break
+            time.sleep(0.1)
+        lines = [line.split() for line in self.ctl("-o", "wide", "info").splitlines()]
+        at = next(i for i, line in enumerate(lines) if line[:1] == ["WORKER"])
+        worker = dict(zip(lines[at][-4:], lines[at + 1][-5:]))  # a ratio is two words
+        self.assertGreaterEqual(int(worker["CACHE-HITS"]) + int(worker["CACHE-MISSES"]), 40)
+        self.assertGreater(int(worker["CACHE-HITS"]), 0)
+        self.assertNotIn("CACHE-HITS", self.ctl("info"))
+
     def test_stats(self):
         source = os.path.join(self.folder.name, "in.pcap")
         pcap(source, [frame(1), frame(2), frame(1)])

@@ -31,6 +31,8 @@ TEST(ConfigTest, AnEmptyFileIsTheDefaults) {
     EXPECT_EQ(config.log_level, LogLevel::kInfo);
     EXPECT_EQ(config.log_format, LogFormat::kText);
     EXPECT_EQ(config.dataplane.worker_count, 1u);
+    EXPECT_EQ(config.dataplane.flow_cache_entries, 131'072u);
+    EXPECT_EQ(config.dataplane.classifier, ClassifierOptions{});
     EXPECT_EQ(config.dataplane.limits.max_flows, 1'000'000u);
     EXPECT_EQ(config.limits.batch_items, 10'000u);
     EXPECT_THAT(config.ports, IsEmpty());
@@ -42,9 +44,10 @@ TEST(ConfigTest, EveryKeyArrives) {
 api: {listen: ["unix:///run/a.sock", "127.0.0.1:9090", "[::1]:0"]}
 metrics: {listen: "127.0.0.1:9460"}
 log: {level: debug, format: json}
-workers: {cpus: [2, 5], idle: poll, rx_burst: 16}
+workers: {cpus: [2, 5], idle: poll, rx_burst: 16, flow_cache_entries: 300}
 memory: {huge_pages: demand, megabytes: 512, packet_buffers: 4096, packet_buffer_bytes: 9216}
 eal: {pci: true, args: ["--log-level=8", "-v"]}
+classifier: {pruning: false, equal_priority: any, mask_cache_entries: 256, resort_seconds: 9}
 limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8}
 )");
   EXPECT_THAT(config.api_listen, ElementsAre("unix:///run/a.sock", "127.0.0.1:9090", "[::1]:0"));
@@ -55,6 +58,11 @@ limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8}
   EXPECT_EQ(config.dataplane.worker_count, 2u);
   EXPECT_EQ(config.dataplane.idle, IdleMode::kPoll);
   EXPECT_EQ(config.dataplane.rx_burst, 16u);
+  EXPECT_EQ(config.dataplane.flow_cache_entries, 300u);
+  EXPECT_FALSE(config.dataplane.classifier.pruning);
+  EXPECT_EQ(config.dataplane.classifier.equal_priority, EqualPriority::kAny);
+  EXPECT_EQ(config.dataplane.classifier.mask_cache_entries, 256u);
+  EXPECT_EQ(config.dataplane.classifier.resort_period, absl::Seconds(9));
   EXPECT_EQ(config.dataplane.huge_pages, HugePages::kDemand);
   EXPECT_EQ(config.dataplane.memory_mb, 512u);
   EXPECT_EQ(config.dataplane.packet_buffers, 4096u);
@@ -65,6 +73,12 @@ limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8}
   EXPECT_EQ(config.dataplane.limits.max_masks_per_table, 6u);
   EXPECT_EQ(config.limits.actions_per_flow, 7u);
   EXPECT_EQ(config.limits.batch_items, 8u);
+}
+
+TEST(ConfigTest, NoCachesAndNoOrderingAreZero) {
+  const ServerConfig config = Good("workers: {flow_cache_entries: 0}\nclassifier: {resort_seconds: 0}\n");
+  EXPECT_EQ(config.dataplane.flow_cache_entries, 0u);
+  EXPECT_EQ(config.dataplane.classifier.resort_period, absl::ZeroDuration());
 }
 
 TEST(ConfigTest, EveryKindOfPortArrives) {
@@ -165,6 +179,17 @@ constexpr BadFile kBadFiles[] = {
     {"CountAndCpus", "workers: {count: 3, cpus: [1, 2]}\n", "1:18: workers.count is 3", "the same"},
     {"BadIdle", "workers: {idle: never}\n", "1:17: workers.idle is \"never\"", "adaptive, poll"},
     {"BadBurst", "workers: {rx_burst: 33}\n", "1:21: workers.rx_burst is \"33\"", "1 to 32"},
+    {"FlowCacheTooLarge", "workers: {flow_cache_entries: 16777217}\n",
+     "1:31: workers.flow_cache_entries is \"16777217\"", "0 to 16777216"},
+    {"PruningNumber", "classifier: {pruning: 1}\n", "1:23: classifier.pruning is \"1\"", "true or false"},
+    {"BadEqualPriority", "classifier:\n  equal_priority: newest\n", "2:19: classifier.equal_priority is \"newest\"",
+     "oldest, any"},
+    {"MaskCacheTooLarge", "classifier: {mask_cache_entries: 1048577}\n",
+     "1:34: classifier.mask_cache_entries is \"1048577\"", "0 to 1048576"},
+    {"ResortTooSeldom", "classifier: {resort_seconds: 86401}\n", "1:30: classifier.resort_seconds is \"86401\"",
+     "0 to 86400"},
+    {"ClassifierUnknownKey", "classifier: {pruned_from: 1}\n", "1:14: unknown key \"classifier.pruned_from\"",
+     "pruning, equal_priority, mask_cache_entries, resort_seconds"},
     {"HugePagesBool", "memory: {huge_pages: true}\n", "1:22: memory.huge_pages is \"true\"", "never, auto, demand"},
     {"FewBuffers", "memory: {packet_buffers: 1}\n", "1:26: memory.packet_buffers is \"1\"", "512 to"},
     {"LongBuffers", "memory: {packet_buffer_bytes: 65536}\n", "1:31: memory.packet_buffer_bytes", "65407"},

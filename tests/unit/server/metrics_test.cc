@@ -33,6 +33,9 @@ MetricsSnapshot Snapshot() {
   snapshot.workers[1].idle_cycles = 12;
   snapshot.workers[1].sleeps = 13;
   snapshot.workers[1].bursts = 14;
+  snapshot.workers[1].flow_cache_hits = 15;
+  snapshot.workers[1].flow_cache_misses = 16;
+  snapshot.workers[1].flow_cache_evictions = 17;
   PortInfo port;
   port.config.name = "p1";
   port.link_up = true;
@@ -41,8 +44,16 @@ MetricsSnapshot Snapshot() {
   port.config.name = "p2";
   port.config.enabled = false;
   snapshot.ports.push_back(port);
-  snapshot.tables.push_back(
-      {.id = 0, .flow_count = 5, .mask_count = 2, .lookups = 30, .matches = 25, .masks_visited = 40});
+  snapshot.tables.push_back({.id = 0,
+                             .flow_count = 5,
+                             .mask_count = 2,
+                             .lookups = 30,
+                             .matches = 25,
+                             .masks_visited = 40,
+                             .mask_cache_hits = 41,
+                             .pruned_lookups = 42,
+                             .indexed_masks = 43,
+                             .index_bytes = 44});
   snapshot.limits = {.max_flows = 1000, .max_masks_per_table = 99};
   return snapshot;
 }
@@ -82,6 +93,9 @@ constexpr const char* kLines[] = {
     "sluice_worker_idle_cycles_total{worker=\"1\"} 12\n",
     "sluice_worker_sleeps_total{worker=\"1\"} 13\n",
     "sluice_worker_bursts_total{worker=\"1\"} 14\n",
+    "sluice_worker_flow_cache_hits_total{worker=\"1\"} 15\n",
+    "sluice_worker_flow_cache_misses_total{worker=\"1\"} 16\n",
+    "sluice_worker_flow_cache_evictions_total{worker=\"1\"} 17\n",
     "sluice_table_flows{table=\"0\"} 5\n",
     "sluice_table_masks{table=\"0\"} 2\n",
     "sluice_table_flows_limit 1000\n",
@@ -89,6 +103,10 @@ constexpr const char* kLines[] = {
     "sluice_table_lookups_total{table=\"0\"} 30\n",
     "sluice_table_matches_total{table=\"0\"} 25\n",
     "sluice_table_masks_visited_total{table=\"0\"} 40\n",
+    "sluice_table_mask_cache_hits_total{table=\"0\"} 41\n",
+    "sluice_table_pruned_lookups_total{table=\"0\"} 42\n",
+    "sluice_table_indexed_masks{table=\"0\"} 43\n",
+    "sluice_table_index_bytes{table=\"0\"} 44\n",
 };
 
 TEST(MetricsTest, EveryCounterHasItsLine) {

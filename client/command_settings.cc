@@ -1,0 +1,151 @@
+// sluicectl settings: how packets are looked up. Keys are the configuration's.
+
+#include <google/protobuf/util/time_util.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli.h"
+#include "client/output.h"
+
+namespace sluice::client {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+using Request = v1::UpdateSettingsRequest;
+
+bool SetFlowCacheEntries(const std::string& text, Request& out) {
+  uint32_t entries = 0;
+  if (!absl::SimpleAtoi(text, &entries)) return false;
+  out.set_flow_cache_entries(entries);
+  return true;
+}
+
+bool SetPruning(const std::string& text, Request& out) {
+  out.set_pruning(text == "true");
+  return text == "true" || text == "false";
+}
+
+bool SetEqualPriority(const std::string& text, Request& out) {
+  out.set_equal_priority(text == "any" ? v1::EQUAL_PRIORITY_ANY : v1::EQUAL_PRIORITY_OLDEST);
+  return text == "any" || text == "oldest";
+}
+
+bool SetMaskCacheEntries(const std::string& text, Request& out) {
+  uint32_t entries = 0;
+  if (!absl::SimpleAtoi(text, &entries)) return false;
+  out.set_mask_cache_entries(entries);
+  return true;
+}
+
+bool SetResortSeconds(const std::string& text, Request& out) {
+  return TimeUtil::FromString(absl::StrCat(text, "s"), out.mutable_resort_period());
+}
+
+// Without its unit, as the key says it.
+std::string Seconds(const google::protobuf::Duration& duration) {
+  std::string text = TimeUtil::ToString(duration);
+  text.pop_back();
+  return text;
+}
+
+struct Setting {
+  const char* key;
+  const char* values;  // that it may have
+  const char* forms;   // of its assignments, for completion
+  bool (*set)(const std::string& text, Request& out);
+  std::string (*get)(const v1::Settings& settings);
+};
+
+constexpr Setting kSettings[] = {
+    {"flow_cache_entries", "a number, 0 for none", "flow_cache_entries=", SetFlowCacheEntries,
+     [](const v1::Settings& s) { return absl::StrCat(s.flow_cache_entries()); }},
+    {"pruning", "true or false", "pruning=true,pruning=false", SetPruning,
+     [](const v1::Settings& s) { return std::string(s.pruning() ? "true" : "false"); }},
+    {"equal_priority", "oldest or any", "equal_priority=oldest,equal_priority=any", SetEqualPriority,
+     [](const v1::Settings& s) {
+       return std::string(s.equal_priority() == v1::EQUAL_PRIORITY_ANY ? "any" : "oldest");
+     }},
+    {"mask_cache_entries", "a number, 0 for none", "mask_cache_entries=", SetMaskCacheEntries,
+     [](const v1::Settings& s) { return absl::StrCat(s.mask_cache_entries()); }},
+    {"resort_seconds", "seconds, 0 for never", "resort_seconds=", SetResortSeconds,
+     [](const v1::Settings& s) { return Seconds(s.resort_period()); }},
+};
+
+// A word of every setting, as a list.
+std::string ListOf(const char* Setting::*word, const char* separator) {
+  std::string list;
+  for (const Setting& setting : kSettings) absl::StrAppend(&list, list.empty() ? "" : separator, setting.*word);
+  return list;
+}
+
+const Setting* Find(const std::string& key) {
+  for (const Setting& setting : kSettings) {
+    if (key == setting.key) return &setting;
+  }
+  return nullptr;
+}
+
+absl::Status ParseAssignment(const std::string& text, Request& out) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const Setting* setting = Find(parts.first);
+  if (setting == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("settings set: \"", parts.first,
+                                                   "\" is no setting; expected KEY=VALUE with one of ",
+                                                   ListOf(&Setting::key, ", ")));
+  }
+  if (!setting->set(parts.second, out)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("settings set: ", setting->key, " is \"", parts.second, "\"; expected ", setting->values));
+  }
+  return absl::OkStatus();
+}
+
+int Print(const Cli& cli, const v1::Settings& settings) {
+  if (cli.json()) {
+    std::cout << ToJson(settings) << "\n";
+    return kOk;
+  }
+  for (const Setting& setting : kSettings) std::cout << setting.key << "=" << setting.get(settings) << "\n";
+  return kOk;
+}
+
+int Get(Cli& cli) {
+  const absl::StatusOr<Client*> client = cli.client();
+  if (!client.ok()) return cli.Misused(client.status());
+  const absl::StatusOr<v1::GetSettingsResponse> response = (*client)->GetSettings();
+  return response.ok() ? Print(cli, response->settings()) : cli.Fail(response.status());
+}
+
+int Set(Cli& cli, const std::vector<std::string>& assignments) {
+  Request request;
+  for (const std::string& assignment : assignments) {
+    if (absl::Status status = ParseAssignment(assignment, request); !status.ok()) return cli.Misused(status);
+  }
+  const absl::StatusOr<Client*> client = cli.client();
+  if (!client.ok()) return cli.Misused(client.status());
+  const absl::StatusOr<v1::UpdateSettingsResponse> response = (*client)->UpdateSettings(request);
+  return response.ok() ? Print(cli, response->settings()) : cli.Fail(response.status());
+}
+
+}  // namespace
+
+void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action) {
+  CLI::App* group = app.add_subcommand("settings", "How packets are looked up; changed while they pass");
+  group->require_subcommand(1);
+  group->add_subcommand("get", "Show the settings, as set takes them")->callback([&] {
+    action = [&cli] { return Get(cli); };
+  });
+
+  const auto assignments = std::make_shared<std::vector<std::string>>();
+  CLI::App* set = group->add_subcommand("set", "Change settings until the switch ends, and show all");
+  set->add_option("SETTING", *assignments, "What to change, as KEY=VALUE")
+      ->required()
+      ->type_name("{" + ListOf(&Setting::forms, ",") + "}");
+  set->callback([&action, &cli, assignments] { action = [&cli, assignments] { return Set(cli, *assignments); }; });
+}
+
+}  // namespace sluice::client
