@@ -4,8 +4,8 @@
 // visible to packets by one release store of the table's version: every entry
 // says from which version on and until which it is there, and a worker reads
 // the version once a burst. What was removed is unlinked after every worker has
-// passed a quiescent state since, and freed after another (Reclaimer); at the
-// first of the two its counters are final.
+// passed a quiescent state since (Reclaimer): then its counters are final. It is
+// freed after another, once flow caches no longer remember it (change_log.h).
 //
 // All public functions: any control thread. None blocks on a worker. The side
 // that workers use is classifier/classifier.h.
