@@ -30,7 +30,7 @@ enum class IdleMode {
   kPoll,      // never sleep
 };
 
-inline constexpr uint32_t kDefaultFlowCacheEntries = 131'072;
+inline constexpr uint32_t kDefaultFlowCacheEntries = 262'144;
 inline constexpr uint32_t kMaxFlowCacheEntries = 1 << 24;
 
 struct DataplaneConfig {

@@ -207,6 +207,18 @@ static_assert(offsetof(PacketKey, ip_proto) == 32 && offsetof(PacketKey, ip_frag
 static_assert(offsetof(PacketKey, l4_src) == 36 && offsetof(PacketKey, l4_dst) == 38);
 static_assert(offsetof(PacketKey, ipv6_dst) == offsetof(PacketKey, ipv6_src) + 16);
 
+// Member by member: as a whole it would be put together in memory and read from
+// there before its parts have arrived.
+[[gnu::always_inline]] inline void StoreLayout(const HeaderLayout& from, HeaderLayout& to) {
+  to.l4 = from.l4;
+  to.l3 = from.l3;
+  to.eth_type = from.eth_type;
+  to.vlan_tags = from.vlan_tags;
+  to.ip_proto = from.ip_proto;
+  to.ip_frag = from.ip_frag;
+  to.l4_fields = from.l4_fields;
+}
+
 [[gnu::always_inline]] inline void StoreLink(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
   uint64_t* words = key.words();
   words[0] = in_port | uint64_t{SwapBytes(h.layout.eth_type)} << 32 | uint64_t{h.present} << 48;
@@ -240,7 +252,7 @@ ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLa
     }
   }
   Store(frame, in_port, h, key);
-  layout = h.layout;
+  StoreLayout(h.layout, layout);
   return result;
 }
 
@@ -249,7 +261,7 @@ ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, Head
   Headers h;
   const ParseResult result = FindEtherType(frame, h);
   StoreLink(frame, in_port, h, key);
-  layout = h.layout;
+  StoreLayout(h.layout, layout);
   return result;
 }
 

@@ -111,7 +111,7 @@ class SettingsServiceTest : public ApiTest {
 
 TEST_F(SettingsServiceTest, TheDefaultsAreThoseOfTheConfiguration) {
   const v1::Settings settings = Settings();
-  EXPECT_EQ(settings.flow_cache_entries(), 131'072u);
+  EXPECT_EQ(settings.flow_cache_entries(), 262'144u);
   EXPECT_TRUE(settings.pruning());
   EXPECT_EQ(settings.equal_priority(), v1::EQUAL_PRIORITY_OLDEST);
   EXPECT_EQ(settings.mask_cache_entries(), 0u);

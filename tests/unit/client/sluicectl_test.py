@@ -209,7 +209,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.json("mask", "resort"), {})
 
     def test_settings(self):
-        defaults = "flow_cache_entries=131072\npruning=true\nequal_priority=oldest\nmask_cache_entries=0\nresort_seconds=4\n"
+        defaults = "flow_cache_entries=262144\npruning=true\nequal_priority=oldest\nmask_cache_entries=0\nresort_seconds=4\n"
         self.assertEqual(self.ctl("settings", "get"), defaults)
         self.assertEqual(self.ctl("settings", "set", "pruning=false", "resort_seconds=0.25"), defaults.replace("true", "false").replace("seconds=4", "seconds=0.250"))
         other = ["flow_cache_entries=0", "pruning=false", "equal_priority=any", "mask_cache_entries=256", "resort_seconds=1"]

@@ -31,7 +31,7 @@ TEST(ConfigTest, AnEmptyFileIsTheDefaults) {
     EXPECT_EQ(config.log_level, LogLevel::kInfo);
     EXPECT_EQ(config.log_format, LogFormat::kText);
     EXPECT_EQ(config.dataplane.worker_count, 1u);
-    EXPECT_EQ(config.dataplane.flow_cache_entries, 131'072u);
+    EXPECT_EQ(config.dataplane.flow_cache_entries, 262'144u);
     EXPECT_EQ(config.dataplane.classifier, ClassifierOptions{});
     EXPECT_EQ(config.dataplane.limits.max_flows, 1'000'000u);
     EXPECT_EQ(config.limits.batch_items, 10'000u);
