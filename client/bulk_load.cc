@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -29,6 +30,10 @@ absl::string_view WithoutItem(absl::string_view message) {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(EISDIR)));
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text;

@@ -64,6 +64,9 @@ class FlowParser {
       case KeyKind::kResetCounts:
       case KeyKind::kFlag:
         if (token.delimiter != '\0') return At(token.value_column, absl::StrCat(token.key, " takes no value"));
+        if (word->kind == KeyKind::kResetCounts && options_.use != TextUse::kChange) {
+          return At(token.key_column, "reset_counts is for flows that are changed; flow modify takes it");
+        }
         out_->check_overlap |= word->kind == KeyKind::kCheckOverlap;
         out_->reset_counts |= word->kind == KeyKind::kResetCounts;
         return {};

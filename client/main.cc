@@ -1,6 +1,8 @@
 // sluicectl: reads the command line and runs the one command that it names.
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <map>
 
@@ -54,5 +56,11 @@ int main(int argc, char** argv) {
     return sluice::client::kUsage;
   }
   cli.format = formats.at(format);
-  return action();
+  const int code = action();
+  // A full disk must not pass for a backup.
+  if (!std::cout.flush()) {
+    std::cerr << "sluicectl: the output could not be written: " << std::strerror(errno) << "\n";
+    return code == sluice::client::kOk ? sluice::client::kRequestFailed : code;
+  }
+  return code;
 }

@@ -100,6 +100,12 @@ class Player {
     if (!error) fs::create_directory_symlink(fs::absolute(options_.out_dir), folder_.Path("out"), error);
     if (error) return absl::FailedPreconditionError(absl::StrCat(options_.out_dir, ": ", error.message()));
     for (size_t i = 0; i < options_.inputs.size(); ++i) {
+      for (uint32_t port = 1; port <= options_.ports; ++port) {
+        std::error_code none;
+        if (!fs::equivalent(options_.inputs[i].path, OutFile(port), none)) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(options_.inputs[i].path, " would be overwritten; another --out-dir would be right"));
+      }
       fs::create_symlink(fs::absolute(options_.inputs[i].path), folder_.Path(absl::StrCat("in-", i)), error);
       if (error) return absl::FailedPreconditionError(absl::StrCat(options_.inputs[i].path, ": ", error.message()));
     }

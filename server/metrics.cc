@@ -201,7 +201,10 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::s
   if (!address.ok()) return address.status();
   std::unique_ptr<MetricsServer> server(new MetricsServer);
   try {
-    server->exposer_ = std::make_unique<prometheus::Exposer>(address->ToString());
+    // As many connections at a time; one that says nothing is given up soon, so that
+    // idle ones can't keep Prometheus out.
+    server->exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", address->ToString(), "num_threads", "16", "request_timeout_ms", "2000"});
     const std::vector<int> ports = server->exposer_->GetListeningPorts();
     if (!ports.empty()) address->port = static_cast<uint16_t>(ports.front());
   } catch (const std::exception& e) {

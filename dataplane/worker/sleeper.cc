@@ -1,5 +1,6 @@
 #include "dataplane/worker/sleeper.h"
 
+#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -52,7 +53,14 @@ void Sleeper::Sleep(uint64_t nanoseconds) {
 
 void Sleeper::WaitForFiles() {
   epoll_event event{};
-  if (epoll_wait(files_, &event, 1, kLongestWaitMs) != 1 || event.data.fd != wake_) return;
+  if (epoll_wait(files_, &event, 1, kLongestWaitMs) != 1) return;
+  // A device that is gone, or has an error that nobody fetches, would end every
+  // wait at once: from now on the worker sleeps by the clock.
+  if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
+    spdlog::warn("worker {}: the device of a port that it polls has failed; see which ports have no link", worker_);
+    wakeable_ = false;
+  }
+  if (event.data.fd != wake_) return;
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t size = read(wake_, &count, sizeof count);
 }

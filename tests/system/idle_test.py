@@ -19,11 +19,22 @@ def ping_us(idle):
         return lab.ping(a, "203.0.113.2", count=200, interval=0.02), percent
 
 
+def percent_without_its_device():
+    """As when a pod goes and takes its end of a port along."""
+    with lab.Switch([lab.tap(1), lab.tap(2)]) as switch:
+        lab.sh("ip", "link", "delete", lab.tap(1)["tap"]["interface"])
+        time.sleep(1)
+        return idle_percent(switch, 4)
+
+
 def test(_):
     adaptive, percent = ping_us("adaptive")
     poll, _ = ping_us("poll")
     print("idle with two TAP ports: %.1f %% of a core" % percent)
     print("ping: %.0f us adaptive, %.0f us polling, %+.0f us" % (adaptive, poll, adaptive - poll))
+    alone = percent_without_its_device()
+    print("idle after a port's interface was deleted: %.1f %%" % alone)
+    assert alone < 30, "it spins on a device that is gone"
     assert percent < 30, "it does not sleep"
     assert adaptive - poll < 5000, "it oversleeps"
 

@@ -1,7 +1,9 @@
-"""Ports come and go while a ping runs on; the end leaves nothing behind, on SIGTERM as on SIGINT."""
+"""Ports come and go while a ping runs on, idle connections keep Prometheus from nothing; the end leaves nothing behind, on SIGTERM as on SIGINT."""
 import os
 import signal
+import socket
 import subprocess
+import urllib.request
 
 import lab
 
@@ -42,7 +44,18 @@ def ends(switch, number):
     assert not os.path.exists(switch.socket), "its socket stays"
 
 
+def idle_connections_keep_nobody_out():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    with lab.Switch([], metrics={"listen": address}), lab.contextlib.ExitStack() as idle:
+        for _ in range(8):
+            idle.enter_context(socket.create_connection(address.rsplit(":", 1)))
+        with urllib.request.urlopen("http://%s/metrics" % address, timeout=15) as scrape:
+            assert b"sluice_packets_received_total" in scrape.read()
+
+
 def test(stack):
+    idle_connections_keep_nobody_out()
     for number in (signal.SIGTERM, signal.SIGINT):
         with lab.contextlib.ExitStack() as inner:
             switch, a, b = lab.two_taps(inner)

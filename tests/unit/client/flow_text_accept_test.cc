@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
         Good{" , in_port=1 ,, ip\t,actions=1 , ,", "priority=32768,ip,in_port=1 actions=output:1"},
         Good{"in_port=1,actions=2\r", "priority=32768,in_port=1 actions=output:2"},
         Good{"add in_port=1,actions=2", "priority=32768,in_port=1 actions=output:2"},
-        Good{"check_overlap,reset_counts send_flow_rem no_packet_counts no_byte_counts importance=5 actions=1",
+        Good{"check_overlap send_flow_rem no_packet_counts no_byte_counts importance=5 actions=1",
              "priority=32768 actions=output:1"},
         Good{" cookie=0x1, duration=1.2s, table=0, n_packets=1, n_bytes=2, idle_timeout=3, idle_age=3, hard_age=4, "
              "priority=10,ip,nw_dst=10.0.0.0/8 actions=output:1",

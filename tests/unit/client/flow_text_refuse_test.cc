@@ -48,6 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"idle_timeout=65536,actions=", "14: idle_timeout: 65536 is out of range; expected 0 to 65535"},
         Bad{"out_port=1,actions=", "1: out_port selects flows; expected none in a flow"},
         Bad{"check_overlap=1,actions=", "15: check_overlap takes no value"},
+        Bad{"udp,reset_counts,actions=", "5: reset_counts is for flows that are changed; flow modify takes it"},
         Bad{"delete in_port=1", "1: delete is a command of its own; expected a flow"},
         Bad{"ct_state=+trk,actions=", "1: field ct_state is not supported by this switch"},
         Bad{"conj_id=1,actions=", "1: field conj_id is not supported by this switch"},

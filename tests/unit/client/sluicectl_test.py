@@ -160,6 +160,14 @@ class Commands(unittest.TestCase):
         self.assertEqual(err, "standard input:3: flow.table_id: this version has table 0 only\n")
         self.assertEqual(len(self.json("flow", "list")["flows"]), 1)
         self.ctl("flow", "add-file", "/no/such/file", code=USAGE)
+        self.assertIn("/tmp: Is a directory", self.ctl("flow", "add-file", "/tmp", code=USAGE))
+
+    def test_a_full_disk_is_no_success(self):
+        self.ctl("flow", "add", "priority=3,ip,actions=1")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([SLUICECTL, "--address", self.address, "flow", "list"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, REFUSED)
+        self.assertIn("No space left", done.stderr)
 
     def test_lists_can_be_loaded(self):
         flows = ["priority=%d,tcp,dl_vlan=%d,nw_src=10.%d.0.0/16,tp_dst=80,actions=mod_vlan_vid:%d,output:%d" % (i, i, i, i + 1, i + 1) for i in range(200)]
@@ -331,6 +339,10 @@ class Replay(unittest.TestCase):
         self.replay("--flows", flows, "--in", "nonsense", code=USAGE)
         self.replay("--flows", flows, code=USAGE)
         self.assertIn("No such file", self.replay("--flows", self.path("none"), "--in", source, code=USAGE))
+        os.makedirs(self.path("out"), exist_ok=True)
+        pcap(self.path("out/port-1.pcap"), [frame(1)])
+        self.assertIn("would be overwritten", self.replay("--flows", flows, "--in", "1=" + self.path("out/port-1.pcap"), code=USAGE))
+        self.assertEqual(read_pcap(self.path("out/port-1.pcap")), [frame(1)])
 
     def test_interrupted_it_leaves_nothing(self):
         pcap(self.path("a"), [frame(1)])
