@@ -128,30 +128,42 @@ void FlowCache::Clear() {
 // Or does not, if all that the bucket holds is in use. True: another had to go.
 bool FlowCache::Remember(const TableView& view, uint64_t fingerprint, const ClassifierEntry* entry) {
   Bucket& bucket = BucketOf(fingerprint);
+  // Another packet of the batch has brought it.
+  if (WaysWith(bucket, fingerprint) != 0) return false;
   bool evicts = false;
   const unsigned way = PlaceFor(view, bucket, evicts);
-  if (way == kWays) return false;
+  if (way == kWays) {
+    constexpr unsigned kPatience = 8;
+    if (Roll(kPatience) == 0) {
+      for (uint64_t& tag : bucket.tags) tag &= ~kUsed;
+    }
+    return false;
+  }
   bucket.tags[way] = fingerprint & ~kUsed;
   bucket.answers[way] = Answer(entry, view.version);
   return evicts;
 }
 
 // kWays: none.
-unsigned FlowCache::PlaceFor(const TableView& view, Bucket& bucket, bool& evicts) {
-  unsigned unused = kWays;
+unsigned FlowCache::PlaceFor(const TableView& view, const Bucket& bucket, bool& evicts) {
+  unsigned unused = 0;
   for (unsigned way = 0; way < kWays; ++way) {
     if (bucket.tags[way] == 0 || VersionOf(bucket.answers[way], view.version) < view.horizon) return way;
-    if ((bucket.tags[way] & kUsed) == 0) unused = way;
+    if ((bucket.tags[way] & kUsed) == 0) unused |= 1u << way;
   }
-  evicts = unused != kWays;
-  if (evicts) return unused;
-  // Knuth's MMIX generator: traffic that comes round in a ring must not always
-  // find the same buckets stubborn.
+  evicts = unused != 0;
+  if (!evicts) return kWays;
+  // Any of them: two newcomers must not always take the same place from each other.
+  unsigned way = Roll(kWays);
+  while ((unused >> way & 1) == 0) way = (way + 1) % kWays;
+  return way;
+}
+
+// Knuth's MMIX generator: traffic that comes round in a ring must not always meet
+// the same luck. sides: a power of two.
+unsigned FlowCache::Roll(unsigned sides) {
   dice_ = dice_ * 6364136223846793005 + 1442695040888963407;
-  if (dice_ >> 61 == 0) {
-    for (uint64_t& tag : bucket.tags) tag &= ~kUsed;
-  }
-  return kWays;
+  return static_cast<unsigned>(dice_ >> 48) % sides;
 }
 
 }  // namespace sluice

@@ -75,7 +75,8 @@ class FlowCache {
   static uint64_t VersionOf(uint64_t answer, uint64_t now);
   bool Holds(const TableView& view, uint64_t answer, const PacketKey& key) const;
   void KeepUp(uint64_t version);
-  unsigned PlaceFor(const TableView& view, Bucket& bucket, bool& evicts);
+  unsigned PlaceFor(const TableView& view, const Bucket& bucket, bool& evicts);
+  unsigned Roll(unsigned sides);
   void Clear();
 
   const uint64_t last_bucket_;

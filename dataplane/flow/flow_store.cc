@@ -210,7 +210,6 @@ void FlowStore::SetOptions(const ClassifierOptions& options) {
   classifier_.Publish(version_++);
 }
 
-
 void FlowStore::Resort() {
   for (const auto& table : tables_) {
     if (table != nullptr) table->Resort(garbage_);

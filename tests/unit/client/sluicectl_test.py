@@ -341,7 +341,7 @@ class Replay(unittest.TestCase):
         self.assertIn("No such file", self.replay("--flows", self.path("none"), "--in", source, code=USAGE))
         os.makedirs(self.path("out"), exist_ok=True)
         pcap(self.path("out/port-1.pcap"), [frame(1)])
-        self.assertIn("would be overwritten", self.replay("--flows", flows, "--in", "1=" + self.path("out/port-1.pcap"), code=USAGE))
+        self.assertIn("would be overwritten", self.replay("--flows", flows, "--in", "1=" + self.path("out/port-1.pcap"), code=REFUSED))
         self.assertEqual(read_pcap(self.path("out/port-1.pcap")), [frame(1)])
 
     def test_interrupted_it_leaves_nothing(self):

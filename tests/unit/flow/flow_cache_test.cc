@@ -165,6 +165,18 @@ TEST_F(FlowCacheTest, WhatIsNoLongerUsedGivesWay) {
   EXPECT_GT(hits, kRounds / 2 * 16 * 2 / 3);
 }
 
+TEST_F(FlowCacheTest, ABatchOfOneFlowTakesOnePlace) {
+  std::array<PacketKey, kBatch> keys;
+  keys.fill(To(0x0a000001));
+  std::array<const ClassifierEntry*, kBatch> entries;
+  reclaimer.Online(0);
+  const TableView view = table.classifier().View();
+  counts = cache.Lookup(table.classifier(), 0, 0, view, keys.data(), kBatch, entries.data());
+  reclaimer.Offline(0);
+  EXPECT_EQ(counts.misses, kBatch);
+  EXPECT_EQ(counts.evictions, 0u);
+}
+
 TEST_F(FlowCacheTest, HasThePlacesThatWereAskedFor) {
   EXPECT_EQ(FlowCache(1).entry_count(), 4u);
   EXPECT_EQ(FlowCache(100).entry_count(), 128u);
