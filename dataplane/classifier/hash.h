@@ -24,4 +24,9 @@ inline uint64_t MixWord(uint64_t hash, uint64_t word, uint64_t multiplier) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// To be done behind the last word. After one multiplication, words that differ in
+// their highest byte alone, as neighbouring addresses do, differ in too few bits
+// of the hash for one key in twenty.
+inline uint64_t FinishHash(uint64_t hash, const HashKey& key) { return MixWord(hash, key.seed, key.multiplier); }
+
 }  // namespace sluice

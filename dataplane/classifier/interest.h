@@ -38,7 +38,7 @@ struct Interest {
     for (unsigned i = 0; i < word_count; ++i) {
       hash = MixWord(hash, WordOf(key, word_index[i]) & word_mask[i], hash_key.multiplier);
     }
-    return hash | 1;
+    return FinishHash(hash, hash_key) | 1;
   }
 
   const PacketKey mask;

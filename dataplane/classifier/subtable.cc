@@ -154,13 +154,13 @@ uint64_t Subtable::HashOf(const PacketKey& key) const {
   for (unsigned i = 0; i < word_count_; ++i) {
     hash = MixWord(hash, WordOf(key, word_index_[i]) & word_mask_[i], hash_key_.multiplier);
   }
-  return hash;
+  return FinishHash(hash, hash_key_);
 }
 
 uint64_t Subtable::HashOfWords(const uint64_t* words) const {
   uint64_t hash = hash_key_.seed;
   for (unsigned i = 0; i < word_count_; ++i) hash = MixWord(hash, words[i], hash_key_.multiplier);
-  return hash;
+  return FinishHash(hash, hash_key_);
 }
 
 bool Subtable::SameKey(const PacketKey& key, const ClassifierEntry& entry) const {
