@@ -27,6 +27,6 @@ inline uint64_t MixWord(uint64_t hash, uint64_t word, uint64_t multiplier) {
 // To be done behind the last word. After one multiplication, words that differ in
 // their highest byte alone, as neighbouring addresses do, differ in too few bits
 // of the hash for one key in twenty.
-inline uint64_t FinishHash(uint64_t hash, const HashKey& key) { return MixWord(hash, key.seed, key.multiplier); }
+inline uint64_t FinishHash(uint64_t hash, const HashKey& key) { return MixWord(hash, key.multiplier, key.multiplier); }
 
 }  // namespace sluice

@@ -32,13 +32,14 @@ struct Interest {
     }
   }
 
-  // Never 0. A fingerprint says nothing under another interest.
+  // The two lowest bits are set: one is the cache's mark, the other tells a
+  // fingerprint from none. A fingerprint says nothing under another interest.
   uint64_t FingerprintOf(const PacketKey& key) const {
     uint64_t hash = hash_key.seed;
     for (unsigned i = 0; i < word_count; ++i) {
       hash = MixWord(hash, WordOf(key, word_index[i]) & word_mask[i], hash_key.multiplier);
     }
-    return FinishHash(hash, hash_key) | 1;
+    return FinishHash(hash, hash_key) | 3;
   }
 
   const PacketKey mask;

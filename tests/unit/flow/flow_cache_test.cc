@@ -46,6 +46,15 @@ TEST_F(FlowCacheTest, RemembersFlowsAndMisses) {
   EXPECT_EQ(Ask(To(0x0b000001)), nullptr);
 }
 
+// Where flows look at nothing, all packets are one.
+TEST_F(FlowCacheTest, RemembersWhatMatchesEverything) {
+  Write({DeleteFlow{IdentityOf(Spec(5, kNet10, 1))}, Create(Spec(1, {}, 9))});
+  table.Housekeep();
+  AskTwice(To(0x0a000001));
+  EXPECT_TRUE(Remembers(To(0x0b000001)));
+  EXPECT_EQ(PortOf(Ask(To(0x0b000001))), 9u);
+}
+
 // No flow looks at the ports, or at the host's last byte.
 TEST_F(FlowCacheTest, WhatNoFlowLooksAtIsNoDifference) {
   Ask(To(0x0a000001));
