@@ -9,6 +9,8 @@
 namespace sluice {
 namespace {
 
+constexpr auto kAlignment = std::align_val_t{alignof(StoredActions)};
+
 size_t HashOf(std::span<const Action> actions) {
   size_t hash = actions.size();
   for (const Action& a : actions) {
@@ -17,9 +19,20 @@ size_t HashOf(std::span<const Action> actions) {
   return hash;
 }
 
-uint32_t OnlyPort(std::span<const Action> actions) {
-  const bool only = actions.size() == 1 && actions[0].type == ActionType::kOutput;
-  return only ? actions[0].port : StoredActions::kNoOnlyPort;
+// Describes the list in its header if that is all there is to it.
+void Summarize(std::span<const Action> actions, StoredActions& list) {
+  if (actions.empty() || actions.back().type != ActionType::kOutput) return;
+  for (const Action& action : actions.first(actions.size() - 1)) {
+    const bool address = action.field == Field::kEthDst || action.field == Field::kEthSrc;
+    if (action.type == ActionType::kSetField && address) {
+      list.addresses.Add(action.field, action.value, action.mask);
+    } else if (action.type == ActionType::kDecTtl && !list.decrements_ttl) {
+      list.decrements_ttl = true;
+    } else {
+      return;
+    }
+  }
+  list.only_port = actions.back().port;
 }
 
 bool Rewrites(std::span<const Action> actions) {
@@ -33,16 +46,22 @@ bool ActionStore::Equal::operator()(const StoredActions* list, const Probe& prob
 }
 
 ActionStore::~ActionStore() {
-  for (StoredActions* list : lists_) ::operator delete(list);
+  for (StoredActions* list : lists_) ::operator delete(list, kAlignment);
 }
 
 const StoredActions* ActionStore::Acquire(std::span<const Action> actions) {
   const Probe probe{actions, HashOf(actions)};
   auto found = lists_.find(probe);
   if (found == lists_.end()) {
-    void* memory = ::operator new(sizeof(StoredActions) + actions.size_bytes());
-    auto* list = new (memory)
-        StoredActions{probe.hash, 0, static_cast<uint32_t>(actions.size()), OnlyPort(actions), Rewrites(actions)};
+    void* memory = ::operator new(sizeof(StoredActions) + actions.size_bytes(), kAlignment);
+    auto* list = new (memory) StoredActions{.hash = probe.hash,
+                                            .references = 0,
+                                            .count = static_cast<uint32_t>(actions.size()),
+                                            .only_port = StoredActions::kNoOnlyPort,
+                                            .rewrites = Rewrites(actions),
+                                            .decrements_ttl = false,
+                                            .addresses = {}};
+    Summarize(actions, *list);
     rewriting_ += list->rewrites;
     std::ranges::uninitialized_copy(actions, std::span(reinterpret_cast<Action*>(list + 1), actions.size()));
     found = lists_.insert(list).first;
@@ -56,7 +75,7 @@ void ActionStore::Release(const StoredActions* list) {
   if (--mine->references > 0) return;
   rewriting_ -= mine->rewrites;
   lists_.erase(mine);
-  ::operator delete(mine);
+  ::operator delete(mine, kAlignment);
 }
 
 }  // namespace sluice

@@ -12,20 +12,26 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "dataplane/flow/action.h"
+#include "dataplane/packet/rewrite.h"
 
 namespace sluice {
 
-// The actions lie behind the header, so that a worker finds them in one step.
-struct alignas(alignof(Action)) StoredActions {
+// The header, a cache line, says all there is to do for a list that switches or
+// routes; the actions lie behind it.
+struct alignas(64) StoredActions {
   size_t hash;
   uint32_t references;
   uint32_t count;
-  uint32_t only_port;  // the list is an output to this port and nothing else; kNoOnlyPort: it is not
+  uint32_t only_port;  // the list is this header: it writes addresses, counts the TTL down if decrements_ttl,
+                       // and outputs to this port; kNoOnlyPort: there is more to it
   bool rewrites;       // some action changes the packet
+  bool decrements_ttl;
+  AddressRewrite addresses;
 
   static constexpr uint32_t kNoOnlyPort = ~uint32_t{0};
   std::span<const Action> actions() const { return {reinterpret_cast<const Action*>(this + 1), count}; }
 };
+static_assert(sizeof(StoredActions) == 64);
 
 class ActionStore {
  public:

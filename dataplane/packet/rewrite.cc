@@ -211,21 +211,32 @@ void RenewCovering(const Frame& frame, const HeaderLayout& layout, const Place& 
   }
 }
 
-// Every routed packet has these two written: eight bytes at once, two of which
-// stay. No frame is shorter than that.
-void SetAddress(const Frame& frame, Field field, absl::uint128 value, absl::uint128 mask) {
-  uint8_t* bytes = frame.data + (field == Field::kEthDst ? 0 : 6);
-  const uint64_t bits = SwapBytes(absl::Uint128Low64(mask) << 16);
-  const uint64_t after = (LoadRaw<uint64_t>(bytes) & ~bits) | (SwapBytes(absl::Uint128Low64(value) << 16) & bits);
-  std::memcpy(bytes, &after, sizeof after);
-}
-
 absl::uint128 AllBits(Field field) { return absl::Uint128Max() >> (128 - LayoutOf(field).bits); }
 
 }  // namespace
 
+void AddressRewrite::Add(Field field, absl::uint128 value, absl::uint128 mask) {
+  // Six bytes as they lie in memory.
+  const uint64_t bits = SwapBytes(absl::Uint128Low64(mask) << 16);
+  const uint64_t put = SwapBytes(absl::Uint128Low64(value) << 16) & bits;
+  if (field == Field::kEthDst) {
+    keep_first &= ~bits;
+    put_first = (put_first & ~bits) | put;
+    return;
+  }
+  keep_first &= ~(bits << 48);
+  put_first = (put_first & ~(bits << 48)) | put << 48;
+  const auto last_bits = static_cast<uint32_t>(bits >> 16);
+  keep_last &= ~last_bits;
+  put_last = (put_last & ~last_bits) | static_cast<uint32_t>(put >> 16);
+}
+
 void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask) {
-  if (field == Field::kEthDst || field == Field::kEthSrc) return SetAddress(frame, field, value, mask);
+  if (field == Field::kEthDst || field == Field::kEthSrc) {
+    AddressRewrite rewrite;
+    rewrite.Add(field, value, mask);
+    return SetAddresses(frame, rewrite);
+  }
   const Place place = Locate(layout, field);
   if (place.size == 0) return;
   uint8_t* bytes = frame.data + place.at;

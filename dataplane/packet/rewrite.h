@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "absl/numeric/int128.h"
 #include "dataplane/packet/field.h"
@@ -29,6 +30,29 @@ namespace sluice {
 // Writes value under mask (both as GetField counts them) into the field. Does
 // nothing if the frame lacks it or the field is not writable. DEI stays as it is.
 void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask);
+
+// Writes of Ethernet addresses, taken together: bits of a frame's first twelve
+// bytes as they lie in memory, what is kept and what is put there.
+struct AddressRewrite {
+  uint64_t keep_first = ~uint64_t{0};  // bytes 0 to 7
+  uint64_t put_first = 0;
+  uint32_t keep_last = ~uint32_t{0};  // bytes 8 to 11
+  uint32_t put_last = 0;
+
+  // As SetField of kEthDst or kEthSrc, after what was added before.
+  void Add(Field field, absl::uint128 value, absl::uint128 mask);
+};
+
+inline void SetAddresses(Frame& frame, const AddressRewrite& rewrite) {
+  uint64_t first;
+  uint32_t last;
+  std::memcpy(&first, frame.data, sizeof first);
+  std::memcpy(&last, frame.data + sizeof first, sizeof last);
+  first = (first & rewrite.keep_first) | rewrite.put_first;
+  last = (last & rewrite.keep_last) | rewrite.put_last;
+  std::memcpy(frame.data, &first, sizeof first);
+  std::memcpy(frame.data + sizeof first, &last, sizeof last);
+}
 
 // Puts a tag in front of any others; it copies VID and PCP of the tag below or
 // is zero; DEI is clear. tpid in host order. False, and the frame is as it was,

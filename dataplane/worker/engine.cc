@@ -154,10 +154,13 @@ void Engine::Publish() {
   for (const Entry& entry : ports_) {
     AttachedPort& port = *entry.attached;
     const auto i = static_cast<uint8_t>(next->port_count++);
+    const uint32_t max_frame = port.port->traits().max_frame;
+    const uint32_t plain_frame = std::min(max_frame, entry.state.mtu + PortView::kEthernetHeader);
     next->ports[i] = {.attached = &port,
+                      .plain_frame = entry.state.enabled ? plain_frame : 0,
                       .number = port.number,
                       .mtu = entry.state.mtu,
-                      .max_frame = port.port->traits().max_frame,
+                      .max_frame = max_frame,
                       .enabled = entry.state.enabled,
                       .takes_segments = port.port->traits().takes_segments};
     next->index[port.number] = i;

@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "dataplane/packet/rewrite.h"
 #include "dataplane/port/buffers.h"
 
 namespace sluice {

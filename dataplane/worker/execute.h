@@ -15,6 +15,7 @@
 
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
+#include "dataplane/packet/rewrite.h"
 #include "dataplane/worker/burst.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
@@ -28,12 +29,12 @@ class Executor {
   // Takes packet i of the burst, received on snapshot.ports[ingress].
   void Run(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i) {
     const uint8_t port = snapshot.IndexOf(list.only_port);
-    if (port != Snapshot::kNoPort && port != ingress) [[likely]] {
-      transmitter_.Send(snapshot, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
-      ++burst.totals.forwarded;
-    } else {
-      RunAll(snapshot, ingress, list.actions(), burst, i);
+    if (port == Snapshot::kNoPort || port == ingress) [[unlikely]] {
+      return RunAll(snapshot, ingress, list.actions(), burst, i);
     }
+    if (list.rewrites && !Rewrite(list, burst, i)) return;
+    transmitter_.Send(snapshot, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
+    ++burst.totals.forwarded;
   }
 
  private:
@@ -50,6 +51,16 @@ class Executor {
     void NotSent(DropReason reason);
   };
 
+  // As the list's header says. False: the packet's time was over, and it is gone.
+  static bool Rewrite(const StoredActions& list, Burst& burst, unsigned i) {
+    Frame frame = FrameOf(burst.mbufs[i]);
+    if (list.decrements_ttl && !DecrementTtl(frame, burst.layouts[i])) {
+      burst.Drop(burst.mbufs[i], DropReason::kTtl);
+      return false;
+    }
+    SetAddresses(frame, list.addresses);
+    return true;
+  }
   void RunAll(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst, unsigned i);
   void Apply(Packet& packet, const Action& action);
   void Push(Packet& packet, uint16_t tpid);

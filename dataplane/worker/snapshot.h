@@ -41,7 +41,10 @@ struct AttachedPort {
 
 // A port as one snapshot has it.
 struct PortView {
+  static constexpr uint32_t kEthernetHeader = 14;
+
   AttachedPort* attached = nullptr;
+  uint32_t plain_frame = 0;  // up to this length a frame fits whatever its tags; 0: the port is disabled
   uint32_t number = 0;
   uint32_t mtu = 0;
   uint32_t max_frame = 0;

@@ -39,12 +39,11 @@ void HandOver(rte_ring* ring, rte_mbuf** mbufs, unsigned n, PortCounters& counte
 }  // namespace
 
 void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters) {
-  // Lengths are read first: what the port has taken may be gone.
-  std::array<uint32_t, kBatch> lengths;
-  for (unsigned i = 0; i < n; ++i) lengths[i] = mbufs[i]->pkt_len;
-  const unsigned sent = port.Transmit(queue, mbufs, static_cast<uint16_t>(n));
+  // Before they are sent: what the port has taken may be gone.
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < sent; ++i) bytes += lengths[i];
+  for (unsigned i = 0; i < n; ++i) bytes += mbufs[i]->pkt_len;
+  const unsigned sent = port.Transmit(queue, mbufs, static_cast<uint16_t>(n));
+  for (unsigned i = sent; i < n; ++i) bytes -= mbufs[i]->pkt_len;
   counters.transmit_packets.Add(sent);
   counters.transmit_bytes.Add(bytes);
   if (sent == n) return;
@@ -56,13 +55,14 @@ void Transmitter::CountUnfit(const PortView& view) {
   (view.enabled ? CountersOf(view).drop_mtu : CountersOf(view).drop_down).Add(1);
 }
 
-// What does not fit, and what must be put into one buffer first.
+// What may not fit, and what must be put into one buffer first.
 void Transmitter::SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
   if (!Fits(view, mbuf->pkt_len, tags)) {
     CountUnfit(view);
     FreeBuffer(mbuf);
     return;
   }
+  if (mbuf->nb_segs == 1 || view.takes_segments) return Enqueue(view, port, mbuf);
   mbuf = InOneBuffer(mbuf, pool_);
   if (mbuf != nullptr) {
     Enqueue(view, port, mbuf);

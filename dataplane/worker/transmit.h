@@ -27,7 +27,7 @@ class Transmitter {
   // Takes the frame. `tags`: VLAN tags that the MTU does not count.
   void Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
     const PortView& view = snapshot.ports[port];
-    if (Fits(view, mbuf->pkt_len, tags) && (mbuf->nb_segs == 1 || view.takes_segments)) [[likely]] {
+    if (mbuf->pkt_len <= view.plain_frame && mbuf->nb_segs == 1) [[likely]] {
       Enqueue(view, port, mbuf);
     } else {
       SendOther(view, port, mbuf, tags);
@@ -48,9 +48,8 @@ class Transmitter {
 
   PortCounters& CountersOf(const PortView& view) { return view.attached->counters[worker_]; }
   static bool Fits(const PortView& view, uint32_t length, unsigned tags) {
-    constexpr uint32_t kEthernetHeader = 14;
     constexpr uint32_t kVlanTag = 4;
-    return view.enabled && length <= view.max_frame && length <= view.mtu + kEthernetHeader + kVlanTag * tags;
+    return view.enabled && length <= view.max_frame && length <= view.mtu + PortView::kEthernetHeader + kVlanTag * tags;
   }
   void Enqueue(const PortView& view, uint8_t port, rte_mbuf* mbuf) {
     Stage& stage = stages_[port];

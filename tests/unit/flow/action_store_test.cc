@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/flow/flow_testing.h"
 
 namespace sluice {
@@ -42,6 +44,38 @@ TEST(ActionStoreTest, TellsListsApartByEveryMember) {
   for (size_t i = 0; i < lists.size(); ++i) {
     EXPECT_EQ(ActionList(stored[i]->actions().begin(), stored[i]->actions().end()), lists[i]);
     store.Release(stored[i]);
+  }
+}
+
+Action Set(Field field, uint64_t value) {
+  return {.type = ActionType::kSetField, .field = field, .value = value, .mask = absl::Uint128Max()};
+}
+
+TEST(ActionStoreTest, HeadersSayAllOfListsThatSwitchOrRoute) {
+  const Action out = Output(7)[0];
+  const Action ttl{.type = ActionType::kDecTtl};
+  const Action back{.type = ActionType::kOutputInPort};
+  const Action dst = Set(Field::kEthDst, 0x020000000001);
+  const Action src = Set(Field::kEthSrc, 0x020000000002);
+  ActionStore store;
+  for (const ActionList& list : {ActionList{out}, {dst, out}, {src, ttl, dst, out}, {ttl, out}}) {
+    const StoredActions* stored = store.Acquire(list);
+    EXPECT_EQ(stored->only_port, 7u);
+    EXPECT_EQ(stored->decrements_ttl, std::ranges::find(list, ttl) != list.end());
+    EXPECT_EQ(stored->rewrites, list.size() > 1);
+    store.Release(stored);
+  }
+  for (const ActionList& list : {ActionList{},
+                                 {dst},
+                                 {out, out},
+                                 {out, dst},
+                                 {ttl, ttl, out},
+                                 {back},
+                                 {Set(Field::kIpv4Dst, 1), out},
+                                 {Action{.type = ActionType::kPopVlan}, out}}) {
+    const StoredActions* stored = store.Acquire(list);
+    EXPECT_EQ(stored->only_port, StoredActions::kNoOnlyPort);
+    store.Release(stored);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -104,6 +105,33 @@ TEST(Rewrite, MasksKeepTheOtherBits) {
   EXPECT_EQ(Subject(frame("192.0.2.2")).Set(Field::kIpv4Dst, 0x0a0bffff, 0xffff0000).bytes(), frame("10.11.2.2"));
   const auto tagged = [](uint16_t vid) { return PacketBuilder().Vlan({.vid = vid}).Ipv4().Build(); };
   EXPECT_EQ(Subject(tagged(0x123)).Set(Field::kVlanVid, 0xfff, 0x0f0).bytes(), tagged(0x1f3));
+}
+
+TEST(Rewrite, AddressesTakenTogetherAreAddressesOneAfterTheOther) {
+  std::mt19937_64 random(1);
+  const Bytes bytes = PacketBuilder().Ipv4().Udp().Build();
+  for (int round = 0; round < 200; ++round) {
+    Bytes expected = bytes;
+    Subject subject(bytes);
+    AddressRewrite rewrite;
+    for (auto writes = random() % 4; writes != 0; --writes) {
+      const Field field = random() % 2 == 0 ? Field::kEthDst : Field::kEthSrc;
+      const absl::uint128 value = absl::MakeUint128(random(), random());
+      const absl::uint128 mask = random() % 2 == 0 ? absl::Uint128Max() : absl::MakeUint128(random(), random());
+      // Bit by bit from the address's end.
+      for (int bit = 0; bit < 48; ++bit) {
+        if ((mask >> bit & 1) == 0) continue;
+        uint8_t& byte = expected[(field == Field::kEthDst ? 5 : 11) - bit / 8];
+        byte = static_cast<uint8_t>((byte & ~(1 << bit % 8)) | static_cast<int>(value >> bit & 1) << bit % 8);
+      }
+      subject.Set(field, value, mask);
+      ASSERT_EQ(subject.hex(), ToHex(expected));
+      rewrite.Add(field, value, mask);
+    }
+    Subject together(bytes);
+    SetAddresses(together.frame(), rewrite);
+    ASSERT_EQ(together.hex(), ToHex(expected));
+  }
 }
 
 TEST(Rewrite, AnAbsentFieldIsLeftAlone) {
