@@ -232,7 +232,7 @@ int Delete(Cli& cli, const std::string& text, bool strict) {
 }
 
 // What the commands' options are read into.
-struct Arguments {
+struct FlowArguments {
   std::vector<std::string> flows;
   std::string flow;
   std::string file;
@@ -242,7 +242,7 @@ struct Arguments {
 }  // namespace
 
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FlowArguments>();
   CLI::App* group = app.add_subcommand("flow", "Flows: add, read, change, remove");
   group->require_subcommand(1);
   const auto command = [&](const char* name, const char* help, const std::function<int()>& run) {

@@ -15,7 +15,7 @@ namespace sluice::client {
 namespace {
 
 // What the commands' options are read into.
-struct Arguments {
+struct PortArguments {
   std::string name;
   uint32_t number = 0, mtu = 0, rx_queues = 0;
   std::string tap, interface, pcap_rx, pcap_tx, pci, devargs;
@@ -29,7 +29,7 @@ struct Arguments {
 // The switch has a working folder of its own.
 std::string Absolute(const std::string& path) { return path.empty() ? "" : std::filesystem::absolute(path).string(); }
 
-absl::StatusOr<v1::PortSpec> SpecOf(const Arguments& arguments) {
+absl::StatusOr<v1::PortSpec> SpecOf(const PortArguments& arguments) {
   v1::PortSpec spec;
   spec.set_name(arguments.name);
   spec.set_number(arguments.number);
@@ -82,7 +82,7 @@ int Print(const Cli& cli, const v1::Port& port, const char* what) {
   return kOk;
 }
 
-int Add(Cli& cli, const Arguments& arguments) {
+int Add(Cli& cli, const PortArguments& arguments) {
   const absl::StatusOr<v1::PortSpec> spec = SpecOf(arguments);
   if (!spec.ok()) return cli.Misused(spec.status());
   v1::CreatePortRequest request;
@@ -126,7 +126,7 @@ int Enable(Cli& cli, const std::string& name, bool enabled) {
   return Print(cli, response->port(), enabled ? "enabled" : "disabled");
 }
 
-void AddDeviceOptions(CLI::App& add, Arguments& arguments) {
+void AddDeviceOptions(CLI::App& add, PortArguments& arguments) {
   arguments.tap_option =
       add.add_option("--tap", arguments.tap, "A new TAP interface; its name is the port's if not given")
           ->expected(0, 1)
@@ -149,7 +149,7 @@ void AddDeviceOptions(CLI::App& add, Arguments& arguments) {
 }  // namespace
 
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PortArguments>();
   CLI::App* group = app.add_subcommand("port", "Ports: add, list, remove, switch on and off");
   group->require_subcommand(1);
   const auto command = [&](const char* name, const char* help, const std::function<int()>& run) {

@@ -25,7 +25,7 @@ void CatchInterrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-struct Arguments {
+struct ReplayArguments {
   std::string flows;
   std::vector<std::string> inputs;
   uint32_t ports = 0;
@@ -33,7 +33,7 @@ struct Arguments {
   uint32_t rx_burst = 0;
 };
 
-int Run(Cli& cli, const Arguments& arguments) {
+int Run(Cli& cli, const ReplayArguments& arguments) {
   ReplayOptions options;
   options.ports = kDefaultPorts;
   options.out_dir = arguments.out_dir;
@@ -75,7 +75,7 @@ int Run(Cli& cli, const Arguments& arguments) {
 }  // namespace
 
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* replay = app.add_subcommand("replay",
                                         "Play captures through a switch of its own, to see what flows do with them; "
                                         "needs neither root nor a running switch");

@@ -15,7 +15,7 @@ namespace sluice::client {
 namespace {
 
 // What the command's options are read into.
-struct Arguments {
+struct TopArguments {
   uint64_t count = 0;
   double interval = 1;
   std::string sort = "packets";
@@ -63,7 +63,7 @@ void Print(const Cli& cli, const TopFrame& frame, bool first) {
   }
 }
 
-int Top(Cli& cli, const Arguments& arguments) {
+int Top(Cli& cli, const TopArguments& arguments) {
   const absl::StatusOr<Client*> client = cli.client();
   if (!client.ok()) return cli.Misused(client.status());
   FlowDeltas deltas(arguments.flows, arguments.sort == "bytes" ? FlowDeltas::By::kBytes : FlowDeltas::By::kPackets);
@@ -83,7 +83,7 @@ int Top(Cli& cli, const Arguments& arguments) {
 }  // namespace
 
 void AddTopCommand(CLI::App& app, Cli& cli, Action& action) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TopArguments>();
   CLI::App* top = app.add_subcommand("top", "Show what ports, workers and the busiest flows do a second, until Ctrl-C");
   top->add_option("--count", arguments->count, "End after so many frames");
   top->add_option("--interval", arguments->interval, "Seconds from frame to frame")

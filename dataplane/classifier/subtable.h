@@ -52,6 +52,11 @@ struct alignas(64) BucketArray {
   const Bucket& operator[](uint64_t i) const { return reinterpret_cast<const Bucket*>(this + 1)[i]; }
 };
 
+// Counts what only this thread writes.
+inline void AddOwn(std::atomic<uint64_t>& counter, uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 class Subtable {
  public:
   struct alignas(64) Counts {

@@ -9,11 +9,6 @@
 namespace sluice {
 namespace {
 
-// A counter that only this thread writes.
-void AddOwn(std::atomic<uint64_t>& counter, uint64_t more) {
-  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
-
 // Re-sorting gives the index new slots, which costs about what adding all flows
 // does, only where it is a small part of what lookups cost.
 constexpr uint64_t kLookupsAFlow = 20;

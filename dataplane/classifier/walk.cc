@@ -10,11 +10,6 @@ namespace {
 
 constexpr uint32_t Bit(int i) { return uint32_t{1} << i; }
 
-// A counter that only this thread writes.
-void AddOwn(std::atomic<uint64_t>& counter, uint64_t more) {
-  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
-
 // Packet i keeps what it has found if that is better.
 void Offer(Walk& walk, int i, const ClassifierEntry* found, uint32_t place) {
   if ((walk.matched & Bit(i)) != 0 && walk.ranks[i] > found->rank) return;

@@ -15,13 +15,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const Match kPort1 = MatchOf({{Field::kInPort, 1}});
-const Match kPort2 = MatchOf({{Field::kInPort, 2}});
-const Match kNet10 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}});
-const Match kUdp = MatchOf({{Field::kUdpDst, 53}});
-const PacketKey kFromPort1 = KeyOf({{Field::kInPort, 1}});
-const PacketKey kFromPort2 = KeyOf({{Field::kInPort, 2}});
-
 std::vector<StatusCode> Codes(const std::vector<FlowChangeResult>& results) {
   std::vector<StatusCode> codes;
   for (const FlowChangeResult& result : results) codes.push_back(result.status.code());

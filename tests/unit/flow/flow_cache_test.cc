@@ -9,8 +9,6 @@
 namespace sluice {
 namespace {
 
-const Match kNet10 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}});
-
 PacketKey To(uint32_t host) { return KeyOf({{Field::kIpv4Dst, host}, {Field::kUdpDst, 53}}); }
 
 class FlowCacheTest : public FlowTest {

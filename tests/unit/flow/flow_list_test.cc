@@ -13,8 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Match ToHost(uint32_t host) { return MatchOf({{Field::kIpv4Dst, host}}); }
-
 class FlowListTest : public FlowTest {
  protected:
   std::vector<uint64_t> Ids(const FlowFilter& filter, uint64_t after_id = 0, size_t limit = 100) {

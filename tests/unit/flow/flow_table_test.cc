@@ -15,11 +15,7 @@ using absl::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Match kPort1 = MatchOf({{Field::kInPort, 1}});
-const Match kPort2 = MatchOf({{Field::kInPort, 2}});
-const Match kNet10 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}});
 const Match kNet10Port1 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}, {Field::kInPort, 1}});
-const PacketKey kFromPort1 = KeyOf({{Field::kInPort, 1}});
 const PacketKey kToNet10 = KeyOf({{Field::kInPort, 1}, {Field::kIpv4Dst, 0x0a010203}});
 
 class FlowTableTest : public FlowTest {};

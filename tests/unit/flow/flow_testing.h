@@ -33,6 +33,15 @@ inline Match MatchOf(std::initializer_list<Condition> conditions) {
 // A packet that has what the match demands and zeros elsewhere.
 inline PacketKey KeyOf(std::initializer_list<Condition> conditions) { return MatchOf(conditions).value; }
 
+inline const Match kPort1 = MatchOf({{Field::kInPort, 1}});
+inline const Match kPort2 = MatchOf({{Field::kInPort, 2}});
+inline const Match kNet10 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}});
+inline const Match kUdp = MatchOf({{Field::kUdpDst, 53}});
+inline const PacketKey kFromPort1 = KeyOf({{Field::kInPort, 1}});
+inline const PacketKey kFromPort2 = KeyOf({{Field::kInPort, 2}});
+
+inline Match ToHost(uint32_t host) { return MatchOf({{Field::kIpv4Dst, host}}); }
+
 inline ActionList Output(uint32_t port) { return {Action{.type = ActionType::kOutput, .port = port}}; }
 
 inline FlowSpec Spec(uint16_t priority, const Match& match, uint32_t port, uint64_t cookie = 0) {

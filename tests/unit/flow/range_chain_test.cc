@@ -28,7 +28,7 @@ Match Range(uint16_t first, uint16_t last) {
   return match;
 }
 
-PacketKey To(uint16_t port) { return KeyOf({{Field::kIpProto, 17}, {Field::kUdpDst, port}}); }
+PacketKey ToPort(uint16_t port) { return KeyOf({{Field::kIpProto, 17}, {Field::kUdpDst, port}}); }
 
 FlowIdentity Identity(uint16_t priority, const Match& match) { return {0, priority, match}; }
 
@@ -37,7 +37,7 @@ Match Slot(uint32_t i) { return Range(static_cast<uint16_t>(10 * i + 1), static_
 
 class RangeChainTest : public FlowTest {
  protected:
-  uint32_t PortAt(uint64_t version, uint16_t port) { return PortOf(Find(To(port), version)); }
+  uint32_t PortAt(uint64_t version, uint16_t port) { return PortOf(Find(ToPort(port), version)); }
   uint64_t Now() { return table.classifier().version(); }
 };
 
@@ -151,7 +151,7 @@ class RangeChainConcurrencyTest : public RangeChainTest {
     reclaimer.Online(worker);
     while (!stop_) {
       PacketKey keys[kBatch];
-      for (PacketKey& key : keys) key = To(static_cast<uint16_t>(10 * (random() % kSlots) + 4));
+      for (PacketKey& key : keys) key = ToPort(static_cast<uint16_t>(10 * (random() % kSlots) + 4));
       const ClassifierEntry* first[kBatch];
       const ClassifierEntry* second[kBatch];
       const uint64_t version = table.classifier().version();

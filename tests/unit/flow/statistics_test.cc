@@ -9,10 +9,6 @@
 namespace sluice {
 namespace {
 
-const Match kPort1 = MatchOf({{Field::kInPort, 1}});
-const PacketKey kKey = KeyOf({{Field::kInPort, 1}});
-Match ToHost(uint32_t host) { return MatchOf({{Field::kIpv4Dst, host}}); }
-
 // A flow's counters without the flow.
 struct Counted {
   explicit Counted(CounterPools& pools) { index.pools = &pools; }
@@ -154,7 +150,7 @@ TEST_F(FlowStatisticsTest, HousekeepingFillsThePools) {
 
 TEST_F(FlowStatisticsTest, AResetThatIsUndoneChangesNothing) {
   const uint64_t id = Add(Spec(5, kPort1, 1));
-  Hit(kKey, 0, 7, 700);
+  Hit(kFromPort1, 0, 7, 700);
   Write({UpdateFlow{.key = id, .actions = {}, .reset_stats = true}, DeleteFlow{uint64_t{99}}},
         BatchMode::kAllOrNothing);
   EXPECT_EQ(StatsOf(id).packets, 7u);

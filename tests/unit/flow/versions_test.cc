@@ -11,13 +11,8 @@ namespace {
 
 using testing::SizeIs;
 
-const Match kPort1 = MatchOf({{Field::kInPort, 1}});
-const Match kNet10 = MatchOf({{Field::kIpv4Dst, 0x0a000000, 0xff000000}});
-const Match kUdp = MatchOf({{Field::kUdpDst, 53}});
 // Matches all three.
 const PacketKey kKey = KeyOf({{Field::kInPort, 1}, {Field::kIpv4Dst, 0x0a000001}, {Field::kUdpDst, 53}});
-
-Match ToHost(uint32_t host) { return MatchOf({{Field::kIpv4Dst, host}}); }
 
 class VersionsTest : public FlowTest {
  protected:
