@@ -281,19 +281,13 @@ void PopVlan(Frame& frame, HeaderLayout& layout) {
   if (layout.l4 != 0) layout.l4 -= kVlanTagSize;
   if (IsVlanTpid(layout.eth_type)) {
     PacketKey key;
-    Parse(frame, 0, key, layout);
+    // With a checksum out of reach, addresses stay as they are too.
+    if (Parse(frame, 0, key, layout) == ParseResult::kNeedMore) {
+      layout.l3 = 0;
+      layout.l4 = 0;
+      layout.l4_fields = false;
+    }
   }
-}
-
-bool DecrementTtl(Frame& frame, const HeaderLayout& layout) {
-  if (!IsIpv4(layout) && !IsIpv6(layout)) return false;
-  uint8_t& ttl = frame.data[layout.l3 + (IsIpv4(layout) ? 8 : 7)];
-  if (ttl <= 1) return false;
-  uint8_t before[2];
-  std::memcpy(before, &ttl, sizeof before);
-  --ttl;
-  if (IsIpv4(layout)) Renew(frame.data + layout.l3 + 10, before, &ttl, sizeof before);
-  return true;
 }
 
 }  // namespace sluice

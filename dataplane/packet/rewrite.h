@@ -22,8 +22,10 @@
 #include <cstring>
 
 #include "absl/numeric/int128.h"
+#include "dataplane/packet/big_endian.h"
 #include "dataplane/packet/field.h"
 #include "dataplane/packet/frame.h"
+#include "dataplane/packet/protocols.h"
 
 namespace sluice {
 
@@ -65,6 +67,19 @@ bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid);
 void PopVlan(Frame& frame, HeaderLayout& layout);
 
 // False, and the frame is as it was, if there is no IP header or its TTL is 0 or 1.
-bool DecrementTtl(Frame& frame, const HeaderLayout& layout);
+inline bool DecrementTtl(Frame& frame, const HeaderLayout& layout) {
+  const bool ipv4 = layout.eth_type == kEthTypeIpv4;
+  if (layout.l3 == 0 || (!ipv4 && layout.eth_type != kEthTypeIpv6)) return false;
+  uint8_t& ttl = frame.data[layout.l3 + (ipv4 ? 8 : 7)];
+  if (ttl <= 1) return false;
+  --ttl;
+  if (!ipv4) return true;
+  // RFC 1624, equation 3, with one less in the higher byte of a word.
+  uint8_t* checksum = frame.data + layout.l3 + 10;
+  uint32_t sum = (~LoadBig<uint16_t>(checksum) & 0xffffu) + 0xfeff;
+  sum = (sum & 0xffff) + (sum >> 16);
+  StoreBig(checksum, static_cast<uint16_t>(~sum));
+  return true;
+}
 
 }  // namespace sluice

@@ -323,6 +323,9 @@ TEST(PopVlan, BringsAThirdTagWithinReach) {
   EXPECT_EQ(segments.layout().vlan_tags, 2);
   EXPECT_EQ(segments.Set(Field::kIpv4Dst, 1).bytes(), frame(2, 2, "192.0.2.2"));
   EXPECT_EQ(segments.Pop().Set(Field::kVlanVid, 9).bytes(), frame(1, 9, "192.0.2.2"));
+  // Only the UDP header does: its checksum could not be renewed.
+  Subject checksum(frame(3, 3, "192.0.2.2"), 0, 50);
+  EXPECT_EQ(checksum.Pop().Set(Field::kIpv4Dst, 1).bytes(), frame(2, 2, "192.0.2.2"));
 }
 
 // Fragments: what is put together again verifies.
