@@ -1,7 +1,6 @@
 #include "dataplane/classifier/classifier.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "dataplane/classifier/interest.h"
 #include "dataplane/classifier/table.h"
@@ -23,13 +22,9 @@ void Classifier::Lookup(unsigned worker, uint8_t table_id, uint64_t version, con
   if (table != nullptr && n > 0) table->Lookup(worker, version, keys, n, entries);
 }
 
-void Classifier::CountRemembered(unsigned worker, uint8_t table_id, uint32_t packets,
-                                 const ClassifierEntry* const* entries) {
+void Classifier::CountRemembered(unsigned worker, uint8_t table_id, unsigned packets, unsigned matches) {
   ClassifierTable* table = tables_[table_id].load(std::memory_order_acquire);
-  if (packets == 0 || table == nullptr) return;
-  uint64_t matches = 0;
-  for (uint32_t left = packets; left != 0; left &= left - 1) matches += entries[std::countr_zero(left)] != nullptr;
-  table->CountRemembered(worker, static_cast<uint64_t>(std::popcount(packets)), matches);
+  if (packets != 0 && table != nullptr) table->CountRemembered(worker, packets, matches);
 }
 
 }  // namespace sluice

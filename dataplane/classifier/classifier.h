@@ -89,8 +89,8 @@ struct Interest;
 // Packets that are looked up together.
 inline constexpr unsigned kBatch = 32;
 
-// Entries come from entry.h, with what a worker does with one: ActionsOf and
-// CountHits. What a worker holds of an entry is valid until its next quiescent
+// Entries come from entry.h, with what a worker does with one: its actions, and
+// counting. What a worker holds of an entry is valid until its next quiescent
 // state.
 
 // What a burst sees of the tables.
@@ -120,9 +120,9 @@ class Classifier {
   void Lookup(unsigned worker, uint8_t table_id, uint64_t version, const PacketKey* keys, unsigned n,
               const ClassifierEntry** entries);
 
-  // Counts packets as looked up for which a worker remembered what a lookup gave:
-  // those of the bitmap, with their entries.
-  void CountRemembered(unsigned worker, uint8_t table_id, uint32_t packets, const ClassifierEntry* const* entries);
+  // Counts packets as looked up for which a worker remembered what a lookup gave,
+  // and of these the ones with an entry.
+  void CountRemembered(unsigned worker, uint8_t table_id, unsigned packets, unsigned matches);
 
   // The writer's: of versions to come. Returns the one before.
   std::unique_ptr<const Interest> SetInterest(std::unique_ptr<const Interest> interest);

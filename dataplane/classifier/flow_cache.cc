@@ -49,11 +49,11 @@ FlowCache::Counts FlowCache::Lookup(Classifier& classifier, unsigned worker, uin
     fingerprints_[i] = view.interest->FingerprintOf(keys[i]);
     __builtin_prefetch(&BucketOf(fingerprints_[i]));
   }
-  const uint32_t found = Find(view, keys, n, entries);
-  const uint32_t missing = ~found & (~uint32_t{0} >> (kBatch - n));
-  classifier.CountRemembered(worker, table_id, found, entries);
-  Counts counts{.hits = static_cast<uint64_t>(std::popcount(found)),
+  const Found found = Find(view, keys, n, entries);
+  const uint32_t missing = ~found.packets & (~uint32_t{0} >> (kBatch - n));
+  Counts counts{.hits = static_cast<uint64_t>(std::popcount(found.packets)),
                 .misses = static_cast<uint64_t>(std::popcount(missing))};
+  classifier.CountRemembered(worker, table_id, static_cast<unsigned>(counts.hits), found.matches);
   if (missing == 0) return counts;
   unsigned m = 0;
   for (uint32_t left = missing; left != 0; left &= left - 1) unknown_[m++] = keys[std::countr_zero(left)];
@@ -68,12 +68,19 @@ FlowCache::Counts FlowCache::Lookup(Classifier& classifier, unsigned worker, uin
 }
 
 // The packets that have an answer which still holds; it becomes entries[i].
-uint32_t FlowCache::Find(const TableView& view, const PacketKey* keys, unsigned n, const ClassifierEntry** entries) {
+FlowCache::Found FlowCache::Find(const TableView& view, const PacketKey* keys, unsigned n,
+                                 const ClassifierEntry** entries) {
   KeepUp(view.version);
   const uint64_t now = view.version & kVersionMask;
-  uint32_t found = 0;
+  Found found;
   for (unsigned i = 0; i < n; ++i) {
     Bucket& bucket = BucketOf(fingerprints_[i]);
+    if (i > 0 && fingerprints_[i] == fingerprints_[i - 1] && (found.packets >> (i - 1) & 1) != 0) {
+      entries[i] = entries[i - 1];
+      found.packets |= uint32_t{1} << i;
+      found.matches += entries[i] != nullptr;
+      continue;
+    }
     const unsigned ways = WaysWith(bucket, fingerprints_[i]);
     if (ways == 0) continue;
     const int way = std::countr_zero(ways);
@@ -88,7 +95,8 @@ uint32_t FlowCache::Find(const TableView& view, const PacketKey* keys, unsigned 
     if ((bucket.tags[way] & kUsed) == 0) bucket.tags[way] |= kUsed;
     entries[i] = EntryOf(answer);
     __builtin_prefetch(entries[i]);
-    found |= uint32_t{1} << i;
+    found.packets |= uint32_t{1} << i;
+    found.matches += entries[i] != nullptr;
   }
   return found;
 }

@@ -69,7 +69,12 @@ class FlowCache {
   };
 
   Bucket& BucketOf(uint64_t fingerprint) const { return buckets_.get()[fingerprint >> 32 & last_bucket_]; }
-  uint32_t Find(const TableView& view, const PacketKey* keys, unsigned n, const ClassifierEntry** entries);
+  struct Found {
+    uint32_t packets = 0;  // bit i: packet i has an answer
+    unsigned matches = 0;  // how many of them have an entry
+  };
+
+  Found Find(const TableView& view, const PacketKey* keys, unsigned n, const ClassifierEntry** entries);
   bool Remember(const TableView& view, uint64_t fingerprint, const ClassifierEntry* entry);
   static unsigned WaysWith(const Bucket& bucket, uint64_t fingerprint);
   static uint64_t VersionOf(uint64_t answer, uint64_t now);

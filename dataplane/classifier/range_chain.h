@@ -42,10 +42,10 @@ class RangeChain : public ClassifierEntry {
 
   // Null if the entry is one of a flow.
   static const RangeChain* From(const ClassifierEntry* entry) {
-    return entry->flow == nullptr ? static_cast<const RangeChain*>(entry) : nullptr;
+    return entry->flow() == nullptr ? static_cast<const RangeChain*>(entry) : nullptr;
   }
   static RangeChain* From(ClassifierEntry* entry) {
-    return entry->flow == nullptr ? static_cast<RangeChain*>(entry) : nullptr;
+    return entry->flow() == nullptr ? static_cast<RangeChain*>(entry) : nullptr;
   }
 
   // The entry of the highest rank that contains the ports and is visible, or null.

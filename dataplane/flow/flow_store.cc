@@ -62,7 +62,7 @@ Flow* FlowStore::Find(const FlowIdentity& identity) const {
   const Subtable* subtable = table == nullptr ? nullptr : table->Find(identity.match.mask);
   if (subtable == nullptr) return nullptr;
   const ClassifierEntry* entry = subtable->FindAlive(identity.match, identity.priority);
-  return entry == nullptr ? nullptr : entry->flow;
+  return entry == nullptr ? nullptr : entry->flow();
 }
 
 absl::StatusOr<Flow*> FlowStore::Resolve(const FlowKey& key) const {
@@ -89,7 +89,7 @@ Flow* FlowStore::FindOverlap(const FlowIdentity& identity) const {
       if (Overlap(subtable.Unpack(entry.words()), identity.match)) oldest = &entry;
     });
   });
-  return oldest == nullptr ? nullptr : oldest->flow;
+  return oldest == nullptr ? nullptr : oldest->flow();
 }
 
 absl::Status FlowStore::RoomFor(uint8_t table_id, const PacketKey& mask) const {
@@ -219,7 +219,7 @@ void FlowStore::Resort() {
 void FlowStore::Unlink(const Retired& retired) {
   UnlinkEntry(retired.entry);
   if (!retired.flow_gone) return;
-  Flow* flow = retired.entry->flow;
+  Flow* flow = retired.entry->flow();
   flow->subtable->standing.ranks.erase(retired.entry->rank);
   waste_.flows.push_back(flow);
 }
@@ -262,7 +262,7 @@ ClassifierEntry* FlowStore::NewEntry(Flow& flow, uint64_t rank, std::span<const 
 }
 
 void FlowStore::LinkEntry(ClassifierEntry* entry) {
-  Subtable& subtable = *entry->flow->subtable;
+  Subtable& subtable = *entry->flow()->subtable;
   subtable.standing.table.Link(subtable, entry, garbage_);
   Touch(subtable);
 }
@@ -274,7 +274,7 @@ void FlowStore::DropEntry(ClassifierEntry* entry) {
 }
 
 void FlowStore::UnlinkEntry(ClassifierEntry* entry) {
-  Subtable& subtable = *entry->flow->subtable;
+  Subtable& subtable = *entry->flow()->subtable;
   subtable.standing.table.Unlink(subtable, entry, garbage_);
   Touch(subtable);
   waste_.entries[EntrySize(subtable.word_count())].push_back(entry);

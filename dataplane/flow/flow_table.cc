@@ -150,7 +150,7 @@ void FlowTable::Impl::DeleteMatching(const FlowFilter& filter, std::function<voi
       if (Selects(filter, *flow)) aftermath->retired.push_back({flow->entry, true, 0});
     }
     sum->count = aftermath->retired.size();
-    for (const Retired& retired : aftermath->retired) store_.Remove(*retired.entry->flow);
+    for (const Retired& retired : aftermath->retired) store_.Remove(*retired.entry->flow());
     if (sum->count > 0) store_.Publish();
     aftermath->on_final = [sum](uint32_t, const FlowStats& last) {
       sum->stats.packets += last.packets;
@@ -180,7 +180,7 @@ void FlowTable::Impl::Reclaim(Aftermath& aftermath) {
       const Retired last = retired.back();
       retired.pop_back();
       if (last.flow_gone && aftermath.on_final) {
-        aftermath.on_final(last.item, Sum(last.entry->flow->index, last.entry->flow->counters));
+        aftermath.on_final(last.item, Sum(last.entry->flow()->index, last.entry->flow()->counters));
       }
       store_.Unlink(last);
     }

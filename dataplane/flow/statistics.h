@@ -126,10 +126,15 @@ class CounterPools {
 void CountElsewhere(CounterIndex& index, CounterLine& line, unsigned worker, uint64_t packets, uint64_t bytes,
                     int64_t now);
 
-inline void Count(CounterIndex& index, CounterLine& line, unsigned worker, uint64_t packets, uint64_t bytes,
+// True if the first slot is this worker's, as it will be from then on.
+inline bool Count(CounterIndex& index, CounterLine& line, unsigned worker, uint64_t packets, uint64_t bytes,
                   int64_t now) {
-  if (index.first_owner.load(std::memory_order_relaxed) == worker + 1) return line.first.Add(packets, bytes, now);
+  if (index.first_owner.load(std::memory_order_relaxed) == worker + 1) {
+    line.first.Add(packets, bytes, now);
+    return true;
+  }
   CountElsewhere(index, line, worker, packets, bytes, now);
+  return false;
 }
 
 FlowStats Sum(const CounterIndex& index, const CounterLine& line);

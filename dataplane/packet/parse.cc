@@ -219,15 +219,8 @@ static_assert(offsetof(PacketKey, ipv6_dst) == offsetof(PacketKey, ipv6_src) + 1
   to.l4_fields = from.l4_fields;
 }
 
-[[gnu::always_inline]] inline void StoreLink(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
-  uint64_t* words = key.words();
-  words[0] = in_port | uint64_t{SwapBytes(h.layout.eth_type)} << 32 | uint64_t{h.present} << 48;
-  words[1] = (LoadRaw<uint64_t>(frame.data) & kSixBytes) | uint64_t{SwapBytes(h.vlan_tci)} << 48;
-  words[2] = LoadRaw<uint64_t>(frame.data + 6) & kSixBytes;
-}
-
 [[gnu::always_inline]] inline void Store(const Frame& frame, uint32_t in_port, const Headers& h, PacketKey& key) {
-  StoreLink(frame, in_port, h, key);
+  StoreLink(frame, in_port, h.layout.eth_type, h.present, h.vlan_tci, key);
   uint64_t* words = key.words();
   words[3] = h.addresses;
   words[4] = h.layout.ip_proto | uint64_t{h.tos} << 8 | uint64_t{h.ttl} << 16 | uint64_t{h.layout.ip_frag} << 24 |
@@ -256,11 +249,11 @@ ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLa
   return result;
 }
 
-ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
+ParseResult ParseLinkWithTags(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
   if (!Has(frame, 0, kEthernetSize)) return Shortage(frame, 0, kEthernetSize, ParseResult::kTooShort);
   Headers h;
   const ParseResult result = FindEtherType(frame, h);
-  StoreLink(frame, in_port, h, key);
+  StoreLink(frame, in_port, h.layout.eth_type, h.present, h.vlan_tci, key);
   StoreLayout(h.layout, layout);
   return result;
 }

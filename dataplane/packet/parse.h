@@ -30,8 +30,10 @@
 
 #include <cstdint>
 
+#include "dataplane/packet/big_endian.h"
 #include "dataplane/packet/frame.h"
 #include "dataplane/packet/key.h"
+#include "dataplane/packet/protocols.h"
 
 namespace sluice {
 
@@ -49,6 +51,28 @@ ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLa
 // No deeper than tags and EtherType, for who looks at nothing else: fills the
 // key's words 0 to 2 with what Parse would, presence left out, and of the layout
 // tags and EtherType. Never kMalformed.
-ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
+inline ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
+
+ParseResult ParseLinkWithTags(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
+
+// The key's words 0 to 2. vlan_tci in host order.
+inline void StoreLink(const Frame& frame, uint32_t in_port, uint16_t eth_type, uint16_t present, uint16_t vlan_tci,
+                      PacketKey& key) {
+  constexpr uint64_t kSixBytes = 0x0000ffffffffffff;
+  uint64_t* words = key.words();
+  words[0] = in_port | uint64_t{SwapBytes(eth_type)} << 32 | uint64_t{present} << 48;
+  words[1] = (LoadRaw<uint64_t>(frame.data) & kSixBytes) | uint64_t{SwapBytes(vlan_tci)} << 48;
+  words[2] = LoadRaw<uint64_t>(frame.data + 6) & kSixBytes;
+}
+
+inline ParseResult ParseLink(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
+  if (frame.length < kEthernetSize) return ParseLinkWithTags(frame, in_port, key, layout);
+  const auto eth_type = LoadBig<uint16_t>(frame.data + kEthernetSize - 2);
+  if (eth_type < kEthTypeMin || IsVlanTpid(eth_type)) return ParseLinkWithTags(frame, in_port, key, layout);
+  StoreLink(frame, in_port, eth_type, 0, 0, key);
+  layout = {};
+  layout.eth_type = eth_type;
+  return ParseResult::kOk;
+}
 
 }  // namespace sluice

@@ -95,12 +95,13 @@ void Executor::OutputAll(Packet& packet, bool last) {
 }
 
 void Executor::Send(Packet& packet, uint8_t port, bool last) {
+  const PortView& view = packet.snapshot.ports[port];
   packet.forwarded = true;
   if (last) {
-    transmitter_.Send(packet.snapshot, port, packet.mbuf, packet.layout.vlan_tags);
+    transmitter_.Send(view, port, packet.mbuf, packet.layout.vlan_tags);
     packet.mbuf = nullptr;
   } else {
-    transmitter_.SendCopy(packet.snapshot, port, packet.mbuf, packet.layout.vlan_tags);
+    transmitter_.SendCopy(view, port, packet.mbuf, packet.layout.vlan_tags);
   }
 }
 

@@ -26,15 +26,21 @@ class Executor {
  public:
   Executor(rte_mempool* pool, Transmitter& transmitter) : pool_(pool), transmitter_(transmitter) {}
 
-  // Takes packet i of the burst, received on snapshot.ports[ingress].
-  void Run(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i) {
+  // Takes packets i to end - 1 of the burst, received on snapshot.ports[ingress].
+  void Run(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i,
+           unsigned end) {
     const uint8_t port = snapshot.IndexOf(list.only_port);
     if (port == Snapshot::kNoPort || port == ingress) [[unlikely]] {
-      return RunAll(snapshot, ingress, list.actions(), burst, i);
+      for (; i < end; ++i) RunAll(snapshot, ingress, list.actions(), burst, i);
+      return;
     }
-    if (list.rewrites && !Rewrite(list, burst, i)) return;
-    transmitter_.Send(snapshot, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
-    ++burst.totals.forwarded;
+    const bool rewrites = list.rewrites;
+    const PortView& view = snapshot.ports[port];
+    for (; i < end; ++i) {
+      if (rewrites && !Rewrite(list, burst, i)) continue;
+      transmitter_.Send(view, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
+      ++burst.totals.forwarded;
+    }
   }
 
  private:

@@ -14,10 +14,9 @@ namespace sluice {
 
 class FlowHits {
  public:
-  void Add(const ClassifierEntry* entry, uint32_t bytes) {
-    // Packets next to each other mostly hit the same flow.
-    Sum& sum = used_ != 0 && sums_[last_].entry == entry ? sums_[last_] : SumOf(entry);
-    ++sum.packets;
+  void Add(const ClassifierEntry* entry, uint32_t packets, uint64_t bytes) {
+    Sum& sum = SumOf(entry);
+    sum.packets += packets;
     sum.bytes += bytes;
   }
 
@@ -41,20 +40,15 @@ class FlowHits {
     uint32_t at = static_cast<uint32_t>((reinterpret_cast<uintptr_t>(entry) * 0x9e3779b97f4a7c15u) >> 58);
     while (places_[at] != 0) {
       Sum& sum = sums_[places_[at] - 1];
-      if (sum.entry == entry) {
-        last_ = places_[at] - 1u;
-        return sum;
-      }
+      if (sum.entry == entry) return sum;
       at = (at + 1) % places_.size();
     }
     sums_[used_] = {entry, 0, 0};
-    last_ = used_;
     places_[at] = static_cast<uint8_t>(++used_);
     return sums_[used_ - 1];
   }
 
   unsigned used_ = 0;
-  unsigned last_ = 0;                         // index into sums_
   std::array<uint8_t, 2 * kBatch> places_{};  // 0: free; else index into sums_, plus one
   std::array<Sum, kBatch> sums_;
 };

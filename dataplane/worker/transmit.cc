@@ -71,15 +71,14 @@ void Transmitter::SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, 
   }
 }
 
-void Transmitter::SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
-  const PortView& view = snapshot.ports[port];
+void Transmitter::SendCopy(const PortView& view, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
   if (!Fits(view, mbuf->pkt_len, tags)) return CountUnfit(view);
   rte_mbuf* copy = CopyBuffer(mbuf, pool_);
   if (copy == nullptr) {
     CountersOf(view).drop_no_buffers.Add(1);
     return;
   }
-  Send(snapshot, port, copy, tags);
+  Send(view, port, copy, tags);
 }
 
 void Transmitter::FlushPort(const PortView& view, Stage& stage) {

@@ -24,9 +24,9 @@ class Transmitter {
  public:
   Transmitter(unsigned worker, rte_mempool* pool) : worker_(worker), pool_(pool) {}
 
-  // Takes the frame. `tags`: VLAN tags that the MTU does not count.
-  void Send(const Snapshot& snapshot, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
-    const PortView& view = snapshot.ports[port];
+  // `view` is that of snapshot.ports[port], as everywhere. Takes the frame. `tags`: VLAN tags that the MTU does not
+  // count.
+  void Send(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
     if (mbuf->pkt_len <= view.plain_frame && mbuf->nb_segs == 1) [[likely]] {
       Enqueue(view, port, mbuf);
     } else {
@@ -34,7 +34,7 @@ class Transmitter {
     }
   }
   // Sends a copy; the frame stays the caller's.
-  void SendCopy(const Snapshot& snapshot, uint8_t port, const rte_mbuf* mbuf, unsigned tags);
+  void SendCopy(const PortView& view, uint8_t port, const rte_mbuf* mbuf, unsigned tags);
   // Hands all staged frames to their ports, or to the workers that own these.
   void Flush(const Snapshot& snapshot);
   // Sends what other workers put into the rings that this one owns. Returns how many frames.

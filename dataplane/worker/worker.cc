@@ -125,23 +125,26 @@ void Worker::AskForFlows() const {
     const ClassifierEntry* entry = burst_.entries[i];
     if (entry == nullptr) continue;
     __builtin_prefetch(entry->actions);
-    __builtin_prefetch(&entry->flow->index);
-    __builtin_prefetch(&entry->flow->counters, 1);
+    __builtin_prefetch(&entry->flow()->counters, 1);
   }
 }
 
+// Packets of a flow often come in trains: what concerns the flow is done once for
+// those next to each other.
 void Worker::Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress) {
   if (burst_.count == 0) return;
   LookUp(view);
   AskForFlows();
-  for (unsigned i = 0; i < burst_.count; ++i) {
+  for (unsigned i = 0, end = 0; i < burst_.count; i = end) {
     const ClassifierEntry* entry = burst_.entries[i];
+    uint64_t bytes = 0;
+    for (; end < burst_.count && burst_.entries[end] == entry; ++end) bytes += burst_.bytes[end];
     if (entry == nullptr) {
-      burst_.Drop(burst_.mbufs[i], DropReason::kNoFlow);
+      for (; i < end; ++i) burst_.Drop(burst_.mbufs[i], DropReason::kNoFlow);
       continue;
     }
-    hits_.Add(entry, burst_.bytes[i]);
-    executor_.Run(snapshot, ingress, *entry->actions, burst_, i);
+    hits_.Add(entry, end - i, bytes);
+    executor_.Run(snapshot, ingress, *entry->actions, burst_, i, end);
   }
 }
 
@@ -149,7 +152,7 @@ void Worker::Forward(const Snapshot& snapshot, const TableView& view, uint8_t in
 void Worker::Count(PortCounters& port, unsigned received) {
   const int64_t now = clock_.UnixNanoseconds(WorkerClock::Cycles());
   hits_.Flush([&](const ClassifierEntry& entry, uint64_t packets, uint64_t bytes) {
-    CountHits(entry, options_.id, packets, bytes, now);
+    entry.Count(options_.id, packets, bytes, now);
   });
   counters_.bursts.Add(1);
   counters_.Commit(burst_.totals, [&] {

@@ -21,9 +21,10 @@ TEST(FlowHitsTest, SumsLikeAMap) {
     const uintptr_t step = uintptr_t{64} << random() % 12;
     for (unsigned i = random() % (kBatch + 1); i != 0; --i) {
       const ClassifierEntry* entry = EntryAt(0x7f0000000000 + step * (random() % 40));
-      const uint32_t bytes = 60 + random() % 9000;
-      hits.Add(entry, bytes);
-      ++expected[entry].first;
+      const uint32_t packets = 1 + random() % 5;
+      const uint64_t bytes = 60 + random() % 9000;
+      hits.Add(entry, packets, bytes);
+      expected[entry].first += packets;
       expected[entry].second += bytes;
     }
     std::map<const ClassifierEntry*, std::pair<uint64_t, uint64_t>> got;

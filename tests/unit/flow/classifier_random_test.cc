@@ -125,14 +125,14 @@ class World {
   // With `any`, a flow of the same priority that matches may stand for the oldest.
   void CheckWinner(const ClassifierEntry& entry, const LinearFlow& oldest, const PacketKey& key) {
     const LinearFlow* expected = &oldest;
-    if (table_.options().equal_priority == EqualPriority::kAny && entry.flow->id != oldest.id) {
-      const auto found = std::ranges::find(twin_.flows(), entry.flow->id, &LinearFlow::id);
+    if (table_.options().equal_priority == EqualPriority::kAny && entry.flow()->id != oldest.id) {
+      const auto found = std::ranges::find(twin_.flows(), entry.flow()->id, &LinearFlow::id);
       ASSERT_NE(found, twin_.flows().end());
       ASSERT_EQ(found->priority, oldest.priority);
       ASSERT_TRUE(Matches(found->match, key));
       expected = &*found;
     }
-    ASSERT_EQ(entry.flow->id, expected->id);
+    ASSERT_EQ(entry.flow()->id, expected->id);
     ASSERT_EQ(PortOf(&entry), expected->output);
   }
 

@@ -84,7 +84,7 @@ class World {
       tally.old += then.version != past_.back().version;
       tally.missed += expected == nullptr;
       if (expected == nullptr) continue;
-      ASSERT_EQ(entries[i]->flow->id, expected->id);
+      ASSERT_EQ(entries[i]->flow()->id, expected->id);
       ASSERT_EQ(PortOf(entries[i]), expected->output);
       tally.in_range += HasRanges(expected->match.mask);
       tally.contended += then.twin.Contended(keys[i]);

@@ -92,8 +92,8 @@ class FlowConcurrencyTest : public FlowTest, public testing::WithParamInterface<
     for (const ClassifierEntry* entry : entries) {
       if (entry == nullptr) torn_ = true;
       if (entry == nullptr) continue;
-      CountHits(*entry, worker, 1, 64, 1);
-      ++counted[entry->flow->id];
+      entry->Count(worker, 1, 64, 1);
+      ++counted[entry->flow()->id];
     }
   }
 

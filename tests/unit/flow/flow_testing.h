@@ -100,7 +100,7 @@ class FlowTest : public testing::Test {
   void Hit(const PacketKey& key, unsigned worker, uint64_t packets, uint64_t bytes, int64_t now = 1) {
     reclaimer.Online(worker);
     const ClassifierEntry* entry = Find(key, table.classifier().version(), 0, worker);
-    if (entry != nullptr) CountHits(*entry, worker, packets, bytes, now);
+    if (entry != nullptr) entry->Count(worker, packets, bytes, now);
     EXPECT_NE(entry, nullptr);
     reclaimer.Offline(worker);
   }

@@ -195,7 +195,7 @@ TEST_F(VersionsTest, AnEntryOutlivesItsRemoval) {
   auto removed = WriteLater({DeleteFlow{Identity(5, kPort1)}});
   EXPECT_EQ(removed.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   EXPECT_EQ(PortOf(entry), 1u);
-  CountHits(*entry, 0, 3, 333, 1);
+  entry->Count(0, 3, 333, 1);
   PassGrace();
   EXPECT_EQ(removed.get()[0].flow.stats.packets, 3u);
 }
@@ -204,7 +204,7 @@ TEST_F(VersionsTest, DeletesArePipelined) {
   std::vector<std::future<std::vector<FlowChangeResult>>> removed;
   for (uint32_t i = 0; i < 500; ++i) {
     WriteLater({Create(Spec(5, ToHost(i), 1))});
-    CountHits(*Find(ToHost(i).value, Now()), 0, i, 10 * i, 1);
+    Find(ToHost(i).value, Now())->Count(0, i, 10 * i, 1);
     removed.push_back(WriteLater({DeleteFlow{Identity(5, ToHost(i))}}));
   }
   EXPECT_EQ(table.size(), 0u);
