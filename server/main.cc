@@ -6,6 +6,8 @@
 //
 // Each step can fail in its own way; see server/exit_code.h.
 
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -57,6 +59,15 @@ ExitCode CodeOf(const absl::Status& status) {
     default:
       return ExitCode::kInternal;
   }
+}
+
+// A listener of gRPC's that finds no descriptor left for a connection may stay deaf
+// for good, so the daemon takes as many as it is allowed.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Before anything is opened: a second daemon must not take interfaces apart only
@@ -129,6 +140,7 @@ ExitCode Run(const Options& options) {
     return ExitCode::kOk;
   }
   StartLogging(config->log_level, config->log_format);
+  RaiseDescriptorLimit();
   StopSignal stop(kEndDeadline);
   if (absl::Status status = CheckAddresses(*config); !status.ok()) return Fail(ExitCode::kListen, status);
   absl::StatusOr<std::unique_ptr<Dataplane>> dataplane = Dataplane::Start(config->dataplane);

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -121,7 +122,12 @@ Eal::Eal(std::vector<std::string> arguments) : arguments_(std::move(arguments)) 
 
 Eal::~Eal() {
   rte_mempool_free(pool_);
-  if (up_) rte_eal_cleanup();
+  if (!up_) return;
+  // DPDK leaves it behind; nobody else has this prefix.
+  const std::string folder = rte_eal_get_runtime_dir();
+  rte_eal_cleanup();
+  std::error_code ignored;
+  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
 }
 
 absl::StatusOr<std::unique_ptr<Eal>> Eal::Start(const DataplaneConfig& config, const Placement& placement,

@@ -13,6 +13,8 @@ namespace {
 
 // Nothing depends on it: a file that stays silent by mistake costs this much.
 constexpr int kLongestWaitMs = 50;
+// Nor on this: a device that has failed, and may come back, is looked at so often.
+constexpr int kLongestWaitWithFailedMs = 1;
 
 bool Add(int files, int fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
@@ -40,6 +42,7 @@ void Sleeper::Prepare(const Snapshot& snapshot) {
   generation_ = snapshot.generation;
   if (files_ >= 0) close(files_);
   files_ = epoll_create1(EPOLL_CLOEXEC);
+  longest_wait_ms_ = kLongestWaitMs;
   const auto& queues = snapshot.polls[worker_];
   wakeable_ = snapshot.hand_overs[worker_].empty() && wake_ >= 0 && Add(files_, wake_) &&
               std::ranges::all_of(queues, [this](const auto& queue) { return Add(files_, queue.wake_fd); });
@@ -53,12 +56,13 @@ void Sleeper::Sleep(uint64_t nanoseconds) {
 
 void Sleeper::WaitForFiles() {
   epoll_event event{};
-  if (epoll_wait(files_, &event, 1, kLongestWaitMs) != 1) return;
+  if (epoll_wait(files_, &event, 1, longest_wait_ms_) != 1) return;
   // A device that is gone, or has an error that nobody fetches, would end every
-  // wait at once: from now on the worker sleeps by the clock.
+  // wait at once: it wakes the worker no more.
   if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
     spdlog::warn("worker {}: the device of a port that it polls has failed; see which ports have no link", worker_);
-    wakeable_ = false;
+    longest_wait_ms_ = kLongestWaitWithFailedMs;
+    epoll_ctl(files_, EPOLL_CTL_DEL, event.data.fd, nullptr);
   }
   if (event.data.fd != wake_) return;
   uint64_t count = 0;

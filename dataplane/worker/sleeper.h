@@ -37,6 +37,7 @@ class Sleeper {
   int files_ = -1;           // an epoll set, rebuilt when ports change
   uint64_t generation_ = 0;  // of the snapshot that files_ was built from
   bool wakeable_ = false;
+  int longest_wait_ms_ = 0;
 };
 
 }  // namespace sluice

@@ -42,6 +42,7 @@ def ends(switch, number):
     code = switch.process.wait(60)
     assert code == 0, "ended with %d on %s" % (code, number.name)
     assert not os.path.exists(switch.socket), "its socket stays"
+    assert not os.path.exists("/var/run/dpdk/sluice-%d" % switch.process.pid), "DPDK's folder stays"
 
 
 def idle_connections_keep_nobody_out():
