@@ -47,7 +47,7 @@ class FlowCache {
     uint64_t evictions = 0;  // answers that may have held and were replaced
   };
 
-  // As Classifier::Lookup, from memory where it can be.
+  // As Classifier::Lookup, from memory where it can be. Of one table, always the same.
   Counts Lookup(Classifier& classifier, unsigned worker, uint8_t table_id, const TableView& view, const PacketKey* keys,
                 unsigned n, const ClassifierEntry** entries);
 

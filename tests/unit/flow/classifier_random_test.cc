@@ -1,4 +1,5 @@
-// Random tables under random changes, against the linear classifier.
+// Random tables under random changes, against the linear classifier: two tables
+// side by side, whose flows share what the flow table has but one of.
 //
 // Keys are made of a few places with four values each, so that flows overlap,
 // share masked keys and tie in priority all the time. The classifier's options
@@ -55,19 +56,29 @@ const std::array<ClassifierOptions, 6> kOptions = {{
     {.equal_priority = EqualPriority::kAny, .pruned_from = 1},
 }};
 
-// One table, its twin, and the dice.
+// One of the tables, its twin and what a worker remembers of it.
+struct Side {
+  uint8_t table_id;
+  FlowCache cache;
+  LinearClassifier twin{};
+};
+
+// The tables and the dice.
 class World {
  public:
+  // flow_count: of each table, more or less. One bucket of the caches in every third world: all fingerprints lead to
+  // the same place.
   World(uint32_t seed, size_t flow_count, const HashKey& hash_key)
       : random_(seed),
         table_(2, {}, reclaimer_, hash_key, kOptions[seed % kOptions.size()]),
-        cache_(seed % 3 == 0 ? 4 : 256) {
+        sides_{Side{0, FlowCache(seed % 3 == 0 ? 4 : 256)}, Side{7, FlowCache(seed % 3 == 0 ? 4 : 256)}} {
     ChooseMasks();
     reclaimer_.Online(kWorker);
     std::vector<FlowChange> changes;
-    while (twin_.flows().size() < flow_count) {
+    while (FlowCount() < 2 * flow_count) {
+      ChooseSide();
       changes.push_back(NewFlow());
-      if (changes.size() == 500 || twin_.flows().size() == flow_count) Write(std::exchange(changes, {}));
+      if (changes.size() == 500 || FlowCount() == 2 * flow_count) Write(std::exchange(changes, {}));
     }
   }
   ~World() { reclaimer_.Offline(kWorker); }
@@ -75,7 +86,10 @@ class World {
   void Change() {
     std::vector<FlowChange> changes;
     const size_t wanted = Die(4) == 0 ? 1 + Die(20) : 1;
-    for (size_t i = 0; i < wanted; ++i) changes.push_back(NextChange());
+    for (size_t i = 0; i < wanted; ++i) {
+      ChooseSide();
+      changes.push_back(NextChange());
+    }
     Write(std::move(changes));
     if (Die(20) == 0) table_.Resort();
     if (Die(50) == 0) table_.SetOptions(kOptions[Die(kOptions.size())]);
@@ -83,17 +97,20 @@ class World {
   }
 
   void LookUp(unsigned n, Tally& tally) {
+    ChooseSide();
     std::array<PacketKey, kBatch> keys;
     for (unsigned i = 0; i < n; ++i) keys[i] = KnownOrNextKey();
     std::array<const ClassifierEntry*, kBatch> entries;
     Classifier& classifier = table_.classifier();
     if (Die(4) == 0) {
-      classifier.Lookup(kWorker, 0, classifier.version(), keys.data(), n, entries.data());
+      classifier.Lookup(kWorker, side_->table_id, classifier.version(), keys.data(), n, entries.data());
     } else {
-      tally.remembered += cache_.Lookup(classifier, kWorker, 0, classifier.View(), keys.data(), n, entries.data()).hits;
+      const FlowCache::Counts counts =
+          side_->cache.Lookup(classifier, kWorker, side_->table_id, classifier.View(), keys.data(), n, entries.data());
+      tally.remembered += counts.hits;
     }
     for (unsigned i = 0; i < n; ++i) {
-      const LinearFlow* expected = twin_.Lookup(keys[i]);
+      const LinearFlow* expected = side_->twin.Lookup(keys[i]);
       ASSERT_EQ(entries[i] != nullptr, expected != nullptr);
       ++tally.lookups;
       if (expected == nullptr) {
@@ -103,31 +120,34 @@ class World {
       CheckWinner(*entries[i], *expected, keys[i]);
       if (testing::Test::HasFatalFailure()) return;
       tally.specific += expected->match.mask != PacketKey{};
-      tally.contended += twin_.Contended(keys[i]);
+      tally.contended += side_->twin.Contended(keys[i]);
     }
     // Not always: what is removed must stay findable for as long as it takes.
     if (Die(3) != 0) reclaimer_.Quiescent(kWorker);
   }
 
   void CheckList() {
-    std::vector<FlowInfo> flows = table_.List({}, 0, twin_.flows().size() + 1);
-    ASSERT_EQ(flows.size(), twin_.flows().size());
+    std::vector<FlowInfo> flows = table_.List({}, 0, FlowCount() + 1);
+    ASSERT_EQ(flows.size(), FlowCount());
     for (const FlowInfo& info : flows) {
-      const LinearFlow* flow = twin_.Find(info.spec.priority, info.spec.match);
+      const Side& side = sides_[info.spec.table_id == sides_[0].table_id ? 0 : 1];
+      const LinearFlow* flow = side.twin.Find(info.spec.priority, info.spec.match);
       ASSERT_NE(flow, nullptr);
       ASSERT_EQ(flow->id, info.id);
     }
   }
 
  private:
+  void ChooseSide() { side_ = &sides_[Die(2)]; }
+  size_t FlowCount() const { return sides_[0].twin.flows().size() + sides_[1].twin.flows().size(); }
   uint32_t Die(uint32_t sides) { return static_cast<uint32_t>(random_() % sides); }
 
   // With `any`, a flow of the same priority that matches may stand for the oldest.
   void CheckWinner(const ClassifierEntry& entry, const LinearFlow& oldest, const PacketKey& key) {
     const LinearFlow* expected = &oldest;
     if (table_.options().equal_priority == EqualPriority::kAny && entry.flow()->id != oldest.id) {
-      const auto found = std::ranges::find(twin_.flows(), entry.flow()->id, &LinearFlow::id);
-      ASSERT_NE(found, twin_.flows().end());
+      const auto found = std::ranges::find(side_->twin.flows(), entry.flow()->id, &LinearFlow::id);
+      ASSERT_NE(found, side_->twin.flows().end());
       ASSERT_EQ(found->priority, oldest.priority);
       ASSERT_TRUE(Matches(found->match, key));
       expected = &*found;
@@ -145,7 +165,7 @@ class World {
         if (Die(8) < density) ByteOf(mask, place) = static_cast<uint8_t>(Die(3) == 0 ? 1 + Die(3) : 0xff);
       }
     }
-    if (Die(3) == 0) masks_.front() = {};
+    if (Die(5) == 0) masks_.front() = {};
     ByteOf(masks_.back(), Die(kPlaces.size())) = 3;
     priorities_ = Die(2) == 0 ? 1 + Die(4) : 1 + Die(200);
   }
@@ -165,7 +185,7 @@ class World {
   // Mostly a packet that some flow matches.
   PacketKey NextKey() {
     PacketKey key = RandomKey();
-    if (twin_.flows().empty() || Die(8) == 0) return key;
+    if (side_->twin.flows().empty() || Die(8) == 0) return key;
     const Match& match = AnyFlow().match;
     for (size_t i = 0; i < kKeyWords; ++i) {
       SetWord(key, i, (WordOf(key, i) & ~WordOf(match.mask, i)) | WordOf(match.value, i));
@@ -180,7 +200,7 @@ class World {
     return known;
   }
 
-  const LinearFlow& AnyFlow() { return twin_.flows()[Die(static_cast<uint32_t>(twin_.flows().size()))]; }
+  const LinearFlow& AnyFlow() { return side_->twin.flows()[Die(static_cast<uint32_t>(side_->twin.flows().size()))]; }
 
   // Ids are given in the order of creation, one each.
   CreateFlow NewFlow() {
@@ -188,30 +208,31 @@ class World {
     const auto priority = static_cast<uint16_t>(Die(priorities_) * 300);
     CreateFlow create = Create(Spec(priority, match, ++output_));
     create.allow_existing = true;
-    const LinearFlow* existing = twin_.Find(priority, match);
+    create.spec.table_id = side_->table_id;
+    const LinearFlow* existing = side_->twin.Find(priority, match);
     if (existing != nullptr) {
-      twin_.Modify(existing->id, output_);
+      side_->twin.Modify(existing->id, output_);
       // So that masks of few bits do not fill up.
       PacketKey& mask = masks_[Die(static_cast<uint32_t>(masks_.size()))];
       if (Die(4) == 0 && mask != PacketKey{}) ByteOf(mask, Die(kPlaces.size())) |= 3;
       if (Die(4) == 0 && priorities_ < 200) ++priorities_;
     } else {
-      twin_.Add({.id = ++last_id_, .priority = priority, .match = match, .output = output_});
+      side_->twin.Add({.id = ++last_id_, .priority = priority, .match = match, .output = output_});
     }
     return create;
   }
 
   FlowChange NextChange() {
     const uint32_t what = Die(5);
-    if (what < 2 || twin_.flows().empty()) return NewFlow();
+    if (what < 2 || side_->twin.flows().empty()) return NewFlow();
     const LinearFlow flow = AnyFlow();
     if (what == 2) {
-      twin_.Modify(flow.id, ++output_);
+      side_->twin.Modify(flow.id, ++output_);
       return UpdateFlow{.key = flow.id, .actions = Output(output_)};
     }
-    twin_.Remove(flow.id);
+    side_->twin.Remove(flow.id);
     if (Die(2) == 0) return DeleteFlow{flow.id};
-    return DeleteFlow{FlowIdentity{0, flow.priority, flow.match}};
+    return DeleteFlow{FlowIdentity{side_->table_id, flow.priority, flow.match}};
   }
 
   void Write(const std::vector<FlowChange>& changes) {
@@ -224,9 +245,8 @@ class World {
   std::mt19937 random_;
   Reclaimer reclaimer_{2};
   FlowTable table_;
-  LinearClassifier twin_;
-  // One bucket in every third world: all fingerprints lead to the same place.
-  FlowCache cache_;
+  std::array<Side, 2> sides_;
+  Side* side_ = &sides_[0];
   std::array<PacketKey, 64> known_{};
   std::vector<PacketKey> masks_;
   uint32_t priorities_ = 1;
