@@ -1,14 +1,17 @@
 #include "dataplane/port/ethdev_port.h"
 
+#include <net/if.h>
 #include <poll.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <optional>
 
@@ -30,11 +33,12 @@ struct DriverFacts {
   bool takes_segments = false;  // sends chained buffers without saying so
   uint32_t max_chained = 0;     // but chained frames only up to this many bytes
   bool has_files = false;       // interrupts are files that can be read while frames wait, and written while it is up
+  bool closes_by_name = false;  // closing acts on whatever interface has the name
   uint16_t rx_descriptors = 0;  // 0: kDescriptors
 };
 constexpr DriverFacts kDrivers[] = {
     // Its descriptors are buffers for the segments of one frame.
-    {.driver = "net_tap", .equal_queues = true, .has_files = true, .rx_descriptors = 64},
+    {.driver = "net_tap", .equal_queues = true, .has_files = true, .closes_by_name = true, .rx_descriptors = 64},
     {.driver = "net_af_packet", .mtu_unlimited = true},
     {.driver = "net_memif", .mtu_unlimited = true, .takes_segments = true},
     {.driver = "net_pcap", .takes_segments = true, .max_chained = 16128},
@@ -231,6 +235,14 @@ absl::StatusOr<uint16_t> Acquire(const std::string& devargs) {
   return *id;
 }
 
+std::atomic<bool> any_abandoned{false};
+
+EthdevPort::Interface InterfaceOf(unsigned index) {
+  std::array<char, IF_NAMESIZE> name{};
+  if (index == 0 || if_indextoname(index, name.data()) == nullptr) return {};
+  return {.index = index, .name = name.data()};
+}
+
 std::string MacOf(uint16_t id) {
   rte_ether_addr mac{};
   if (rte_eth_macaddr_get(id, &mac) != 0) return "";
@@ -259,15 +271,33 @@ absl::StatusOr<std::unique_ptr<EthdevPort>> EthdevPort::Open(const Options& opti
                       .takes_segments = plan.takes_segments,
                       .max_frame = plan.max_frame};
   std::unique_ptr<EthdevPort> port(new EthdevPort(
-      *id, traits, {.driver = info.driver_name, .mac_address = MacOf(*id), .numa_node = rte_eth_dev_socket_id(*id)}));
+      *id, traits, {.driver = info.driver_name, .mac_address = MacOf(*id), .numa_node = rte_eth_dev_socket_id(*id)},
+      InterfaceOf(info.if_index)));
   device.Release();
   return port;
 }
 
-EthdevPort::EthdevPort(uint16_t id, const Traits& traits, Device device)
-    : Port(traits), id_(id), device_(std::move(device)) {}
+EthdevPort::EthdevPort(uint16_t id, const Traits& traits, Device device, Interface interface)
+    : Port(traits), id_(id), device_(std::move(device)), interface_(std::move(interface)) {}
+
+bool EthdevPort::AnyAbandoned() { return any_abandoned; }
+
+// net_tap takes its interface down by its name, whoever has the name by then.
+bool EthdevPort::NameIsTaken() const {
+  if (!FactsOf(device_.driver).closes_by_name || interface_.index == 0) return false;
+  const unsigned now = if_nametoindex(interface_.name.c_str());
+  return now != 0 && now != interface_.index;
+}
 
 EthdevPort::~EthdevPort() {
+  if (NameIsTaken()) {
+    spdlog::warn(
+        "{} is another interface by now than the port's, which has gone; the port's device stays open until the daemon "
+        "ends",
+        interface_.name);
+    any_abandoned = true;
+    return;
+  }
   const DpdkLogCapture quiet;
   if (FactsOf(device_.driver).keeps_frames) DropKeptFrames();
   Probed::Remove(id_);

@@ -43,6 +43,11 @@ class EthdevPort : public Port {
     bool up = false;
     uint32_t speed_mbps = 0;
   };
+  // The kernel's network interface of a device that has one.
+  struct Interface {
+    unsigned index = 0;  // 0: none
+    std::string name;
+  };
   struct DeviceStats {
     uint64_t missed = 0;
     uint64_t errors = 0;
@@ -60,16 +65,20 @@ class EthdevPort : public Port {
   int WakeFd(uint16_t queue) const override;
 
   const Device& device() const { return device_; }
+  // True once a device had to be left as it was: DPDK must not close it at the end either.
+  static bool AnyAbandoned();
   Link ReadLink() const;
   DeviceStats ReadStats() const;
   absl::Status SetMtu(uint32_t mtu);
 
  private:
-  EthdevPort(uint16_t id, const Traits& traits, Device device);
+  EthdevPort(uint16_t id, const Traits& traits, Device device, Interface interface);
   void DropKeptFrames();
+  bool NameIsTaken() const;
 
   const uint16_t id_;
   const Device device_;
+  const Interface interface_;
 };
 
 }  // namespace sluice

@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "dataplane/port/dpdk_log.h"
+#include "dataplane/port/ethdev_port.h"
 
 namespace sluice {
 namespace {
@@ -125,7 +126,7 @@ Eal::~Eal() {
   if (!up_) return;
   // DPDK leaves it behind; nobody else has this prefix.
   const std::string folder = rte_eal_get_runtime_dir();
-  rte_eal_cleanup();
+  if (!EthdevPort::AnyAbandoned()) rte_eal_cleanup();
   std::error_code ignored;
   if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
 }

@@ -30,6 +30,20 @@ def ports_come_and_go(switch, a):
     assert rounds > 1
 
 
+def names_of_others_are_left_alone(switch):
+    """The interface of a port goes, and its name goes to another: closing the port must not take that down."""
+    name = lab.tap(4)["tap"]["interface"]
+    switch.ctl("port", "add", "p4", "--number", "4", "--tap", name)
+    lab.sh("ip", "link", "delete", name)
+    lab.sh("ip", "tuntap", "add", "dev", name, "mode", "tap")
+    try:
+        lab.sh("ip", "link", "set", name, "up")
+        switch.ctl("port", "delete", "p4")
+        assert ",UP" in lab.sh("ip", "-o", "link", "show", "dev", name), "another's interface is down"
+    finally:
+        lab.sh("ip", "link", "delete", name)
+
+
 def disabled_port_is_silent(switch, a):
     for change, expected in (("disable", " 0 received"), ("enable", " 1 received")):
         switch.ctl("port", change, "p2")
@@ -64,6 +78,7 @@ def test(stack):
             lab.ping(a, "203.0.113.2")
             if number == signal.SIGTERM:
                 ports_come_and_go(switch, a)
+                names_of_others_are_left_alone(switch)
                 disabled_port_is_silent(switch, a)
             assert a.interface in links(a)
             ends(switch, number)
