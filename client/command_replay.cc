@@ -46,6 +46,11 @@ int Run(Cli& cli, const ReplayArguments& arguments) {
     options.inputs.push_back(*input);
     highest = std::max(highest, input->port);
   }
+  if (arguments.ports != 0 && arguments.ports < highest) {
+    return cli.Misused(
+        absl::InvalidArgumentError(absl::StrCat("replay: --ports is ", arguments.ports, ", and --in names port ",
+                                                highest, "; expected --ports ", highest, " or more, or none")));
+  }
   if (arguments.ports != 0) options.ports = arguments.ports;
   options.ports = std::max(options.ports, highest);
   const absl::StatusOr<std::string> text = ReadText(arguments.flows);

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <set>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -61,7 +63,7 @@ struct Setting {
 };
 
 constexpr Setting kSettings[] = {
-    {"flow_cache_entries", "a number, 0 for none", "flow_cache_entries=", SetFlowCacheEntries,
+    {"flow_cache_entries", "a number from 0, for none, to 16777216", "flow_cache_entries=", SetFlowCacheEntries,
      [](const v1::Settings& s) { return absl::StrCat(s.flow_cache_entries()); }},
     {"pruning", "true or false", "pruning=true,pruning=false", SetPruning,
      [](const v1::Settings& s) { return std::string(s.pruning() ? "true" : "false"); }},
@@ -69,9 +71,9 @@ constexpr Setting kSettings[] = {
      [](const v1::Settings& s) {
        return std::string(s.equal_priority() == v1::EQUAL_PRIORITY_ANY ? "any" : "oldest");
      }},
-    {"mask_cache_entries", "a number, 0 for none", "mask_cache_entries=", SetMaskCacheEntries,
+    {"mask_cache_entries", "a number from 0, for none, to 1048576", "mask_cache_entries=", SetMaskCacheEntries,
      [](const v1::Settings& s) { return absl::StrCat(s.mask_cache_entries()); }},
-    {"resort_seconds", "seconds, 0 for never", "resort_seconds=", SetResortSeconds,
+    {"resort_seconds", "seconds from 0, for never, to 86400", "resort_seconds=", SetResortSeconds,
      [](const v1::Settings& s) { return Seconds(s.resort_period()); }},
 };
 
@@ -92,10 +94,15 @@ const Setting* Find(const std::string& key) {
 absl::Status ParseAssignment(const std::string& text, Request& out) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
   const Setting* setting = Find(parts.first);
+  const bool has_value = text.find('=') != std::string::npos;
   if (setting == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("settings set: \"", parts.first,
                                                    "\" is no setting; expected KEY=VALUE with one of ",
                                                    ListOf(&Setting::key, ", ")));
+  }
+  if (!has_value) {
+    return absl::InvalidArgumentError(absl::StrCat("settings set: ", setting->key, " has no value; expected ",
+                                                   setting->key, "=VALUE: ", setting->values));
   }
   if (!setting->set(parts.second, out)) {
     return absl::InvalidArgumentError(
@@ -122,7 +129,13 @@ int Get(Cli& cli) {
 
 int Set(Cli& cli, const std::vector<std::string>& assignments) {
   Request request;
+  std::set<std::string> keys;
   for (const std::string& assignment : assignments) {
+    const std::string key = assignment.substr(0, assignment.find('='));
+    if (!keys.insert(key).second) {
+      return cli.Misused(
+          absl::InvalidArgumentError(absl::StrCat("settings set: ", key, " is given twice; expected it once")));
+    }
     if (absl::Status status = ParseAssignment(assignment, request); !status.ok()) return cli.Misused(status);
   }
   const absl::StatusOr<Client*> client = cli.client();

@@ -7,11 +7,13 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <vector>
 
 #include "dataplane/classifier/classifier.h"
 #include "dataplane/classifier/hash.h"
+#include "dataplane/classifier/row_and.h"
 #include "dataplane/flow/flow_table.h"
 #include "dataplane/worker/reclaimer.h"
 
@@ -103,11 +105,9 @@ void BM_Change(benchmark::State& state) {
 }
 BENCHMARK(BM_Change)->Args({1000, 8})->Args({1'000'000, 8})->Args({4096, 256});
 
-void BM_Lookup(benchmark::State& state) {
+void LookUp(benchmark::State& state, uint32_t flows, uint32_t masks, const ClassifierOptions& options) {
   Reclaimer reclaimer(1);
-  FlowTable table(1, {}, reclaimer);
-  const auto flows = static_cast<uint32_t>(state.range(0));
-  const auto masks = static_cast<uint32_t>(state.range(1));
+  FlowTable table(1, {}, reclaimer, options);
   Load(table, flows, masks);
   std::mt19937 random(1);
   std::vector<PacketKey> keys;
@@ -128,6 +128,10 @@ void BM_Lookup(benchmark::State& state) {
   state.counters["ns_per_packet"] =
       benchmark::Counter(kBatch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
+
+void BM_Lookup(benchmark::State& state) {
+  LookUp(state, static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), {});
+}
 BENCHMARK(BM_Lookup)
     ->Args({1, 1})
     ->Args({1000, 1})
@@ -137,6 +141,38 @@ BENCHMARK(BM_Lookup)
     ->Args({10'000, 8})
     ->Args({10'000, 64})
     ->Args({10'000, 256});
+
+// From how many masks on the index pays: each mask with it and without.
+void BM_FewMasks(benchmark::State& state) {
+  LookUp(state, 10'000, static_cast<uint32_t>(state.range(0)), {.pruning = state.range(1) != 0, .pruned_from = 1});
+}
+BENCHMARK(BM_FewMasks)->ArgNames({"masks", "pruning"})->ArgsProduct({{4, 6, 8, 10, 12, 16, 24, 32}, {0, 1}});
+
+// A batch of 32 packets and 4 chunks of the key, with vectors and word by word.
+template <void (*and_rows)(const RowSet&, unsigned, uint64_t*, uint64_t*)>
+void BM_AndRows(benchmark::State& state) {
+  constexpr unsigned kChunks = 4;
+  constexpr unsigned kRows = 64;
+  const auto words = static_cast<unsigned>(state.range(0));
+  std::mt19937_64 random(1);
+  std::vector<std::atomic<uint64_t>> bits(size_t{kRows} * words);
+  for (std::atomic<uint64_t>& word : bits) word = random() & random() & random();
+  std::vector<const std::atomic<uint64_t>*> rows;
+  for (unsigned i = 0; i < kBatch * kChunks; ++i) rows.push_back(&bits[random() % kRows * words]);
+  const std::vector<uint64_t> passing(size_t{kChunks} * words);
+  const std::vector<uint64_t> live(words, ~uint64_t{0});
+  std::vector<uint64_t> out(size_t{kBatch} * words);
+  std::vector<uint64_t> used(size_t{kBatch} * UsedWords(words));
+  const RowSet set{rows.data(), passing.data(), live.data(), kChunks, words};
+  for (auto _ : state) {
+    and_rows(set, kBatch, out.data(), used.data());
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(kBatch * state.iterations());
+}
+BENCHMARK(BM_AndRows<AndRows>)->ArgName("words")->Arg(8)->Arg(16)->Arg(64);
+BENCHMARK(BM_AndRows<AndRowsByWord>)->ArgName("words")->Arg(8)->Arg(16)->Arg(64);
 
 // Flow i of one masked key: up to 1,000 source and as many destination ports, so
 // that few flows contain a packet's, and the winner stands anywhere.

@@ -19,7 +19,7 @@ from switch import chart  # noqa: E402
 FILES = ("package.json", "package-lock.json", ".npmrc", "page.jsx")
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
            "--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=1", "--virtual-time-budget=20000")
-WIDTH, HEIGHT = 1456, 2260
+WIDTH, HEIGHT = 1456, 2500
 
 
 def bundle():

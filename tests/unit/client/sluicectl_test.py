@@ -223,10 +223,12 @@ class Commands(unittest.TestCase):
         other = ["flow_cache_entries=0", "pruning=false", "equal_priority=any", "mask_cache_entries=256", "resort_seconds=1"]
         self.assertEqual(self.ctl("settings", "set", *other).split(), other)
         self.assertEqual(self.json("settings", "get"), {"flow_cache_entries": 0, "pruning": False, "equal_priority": "EQUAL_PRIORITY_ANY", "mask_cache_entries": 256, "resort_period": "1s"})
-        for wrong, told in (("pruned_from=1", "\"pruned_from\" is no setting; expected KEY=VALUE with one of flow_cache_entries, pruning,"), ("pruning", "pruning is \"\"; expected true or false"),
-                            ("equal_priority=newest", "oldest or any"), ("flow_cache_entries=-1", "a number"), ("mask_cache_entries=1k", "a number"), ("resort_seconds=soon", "seconds, 0 for never"),
-                            ("resort_seconds=", "seconds, 0 for never")):
-            self.assertIn(told, self.ctl("settings", "set", "pruning=true", wrong, code=USAGE))
+        for wrong, told in (("pruned_from=1", "\"pruned_from\" is no setting; expected KEY=VALUE with one of flow_cache_entries, pruning,"), ("pruning", "pruning has no value; expected pruning=VALUE: true or false"), ("pruning=", "pruning is \"\"; expected true or false"),
+                            ("equal_priority=newest", "oldest or any"), ("flow_cache_entries=-1", "a number from 0, for none, to 16777216"), ("mask_cache_entries=1k", "a number"), ("resort_seconds=soon", "seconds from 0, for never, to 86400"),
+                            ("resort_seconds=", "seconds from 0, for never, to 86400")):
+            right = "equal_priority=any" if wrong.startswith("pruning") else "pruning=true"
+            self.assertIn(told, self.ctl("settings", "set", right, wrong, code=USAGE))
+        self.assertIn("pruning is given twice", self.ctl("settings", "set", "pruning=true", "pruning=true", code=USAGE))
         self.assertIn("flow_cache_entries: 16777217 entries are too many", self.ctl("settings", "set", "pruning=true", "flow_cache_entries=16777217", code=REFUSED))
         self.assertIn("resort_period: ", self.ctl("settings", "set", "resort_seconds=86401", code=REFUSED))
         self.assertEqual(self.ctl("settings", "get").split(), other, "changed by what was refused")
