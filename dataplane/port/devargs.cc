@@ -19,6 +19,13 @@ namespace {
 
 constexpr size_t kMaxInterfaceName = 15;
 
+// Never a part of a character: errors are UTF-8.
+std::string Named(char c) {
+  return absl::ascii_isprint(static_cast<unsigned char>(c))
+             ? absl::StrCat("the character '", std::string(1, c), "'")
+             : absl::StrCat("a byte 0x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+}
+
 absl::StatusOr<std::string> InterfaceName(const std::string& interface, const std::string& port_name) {
   const std::string& name = interface.empty() ? port_name : interface;
   if (name.size() > kMaxInterfaceName) {
@@ -31,9 +38,8 @@ absl::StatusOr<std::string> InterfaceName(const std::string& interface, const st
   }
   for (char c : name) {
     if (!absl::ascii_isgraph(c) || absl::string_view("/:,[]%=\"'").find(c) != absl::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrCat("interface \"", name, "\" holds the character '",
-                                                     std::string(1, c),
-                                                     "'; letters, digits, '.', '_' and '-' are right"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("interface \"", name, "\" holds ", Named(c), "; letters, digits, '.', '_' and '-' are right"));
     }
   }
   return name;
@@ -42,9 +48,8 @@ absl::StatusOr<std::string> InterfaceName(const std::string& interface, const st
 absl::Status CheckPath(absl::string_view what, const std::string& path) {
   const size_t bad = path.find_first_of(",[]\"'\n");
   if (bad == std::string::npos) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(what, " \"", path, "\" holds the character '",
-                                                 std::string(1, path[bad]),
-                                                 "', which DPDK's devargs cannot carry; give the file another name"));
+  return absl::InvalidArgumentError(absl::StrCat(what, " \"", path, "\" holds ", Named(path[bad]),
+                                                 ", which DPDK's devargs cannot carry; give the file another name"));
 }
 
 constexpr uint32_t kDefaultRingFrame = 2048;

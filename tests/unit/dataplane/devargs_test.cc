@@ -54,6 +54,7 @@ TEST(DevargsTest, RefusalsSayWhatWouldBeRight) {
   EXPECT_THAT(Refusal(TapDevice{"a,b"}), HasSubstr("','"));
   EXPECT_THAT(Refusal(TapDevice{".."}), HasSubstr("cannot name an interface"));
   EXPECT_THAT(Refusal(InterfaceDevice{"a b"}), HasSubstr("' '"));
+  EXPECT_THAT(Refusal(InterfaceDevice{"\xd1\x8b"}), HasSubstr("holds a byte 0xd1;"));
   EXPECT_THAT(Refusal(PcapDevice{"a,b.pcap", "", false}), HasSubstr("rx_file \"a,b.pcap\""));
   EXPECT_THAT(Refusal(PcapDevice{"", "a[1].pcap", false}), HasSubstr("another name"));
   EXPECT_THAT(Refusal(PcapDevice{"", "", true}), HasSubstr("rx_file"));

@@ -282,7 +282,8 @@ TEST(ClassifierRandomTest, AgreesWithTheLinearClassifier) {
   EXPECT_EQ(tally.smallest, 1u);
   EXPECT_EQ(tally.biggest, 5000u);
   EXPECT_GE(tally.lookups, 1'000'000 / kShare);
-  EXPECT_GE(tally.specific * 2, tally.lookups);
+  // A dozen tables are too few for what holds on the average.
+  if (kShare == 1) EXPECT_GE(tally.specific * 2, tally.lookups);
   EXPECT_GE(tally.contended * 3, tally.lookups);
   EXPECT_GT(tally.missed, 0u);
   EXPECT_GE(tally.remembered * 10, tally.lookups);
