@@ -111,16 +111,16 @@ void ChangeLog::Add(const PacketKey& value, const PacketKey& mask, uint64_t rank
   if (of_this_version_ > kMostOfOneVersion) return RaiseHorizon(version);
   uint64_t newest = newest_.load(std::memory_order_relaxed);
   RecentFlows* page = pages_[newest % kPages].load(std::memory_order_relaxed);
-  if (page == nullptr || page->full()) {
-    page = new RecentFlows(++newest);
-    auto& place = pages_[newest % kPages];
-    std::unique_ptr<RecentFlows> old(place.load(std::memory_order_relaxed));
-    if (old != nullptr) RaiseHorizon(std::max(horizon(), old->last_version()));
-    place.store(page, std::memory_order_release);
-    newest_.store(newest, std::memory_order_release);
-    garbage.Add(std::move(old));
-  }
+  if (page != nullptr && !page->full()) return page->Add(value, mask, rank, version);
+  page = new RecentFlows(++newest);
+  // Before workers find the page: an empty one would look older than what lies behind it.
   page->Add(value, mask, rank, version);
+  auto& place = pages_[newest % kPages];
+  std::unique_ptr<RecentFlows> old(place.load(std::memory_order_relaxed));
+  if (old != nullptr) RaiseHorizon(std::max(horizon(), old->last_version()));
+  place.store(page, std::memory_order_release);
+  newest_.store(newest, std::memory_order_release);
+  garbage.Add(std::move(old));
 }
 
 void ChangeLog::RaiseHorizon(uint64_t version) {
