@@ -66,6 +66,8 @@ class OutputCapture {
   int saved_[2] = {-1, -1};
 };
 
+std::string OwnPrefix() { return absl::StrCat("sluice-", getpid()); }
+
 void IgnoreRealTimeSignals() {
   for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) {
     struct sigaction action = {};
@@ -124,11 +126,12 @@ Eal::Eal(std::vector<std::string> arguments) : arguments_(std::move(arguments)) 
 Eal::~Eal() {
   rte_mempool_free(pool_);
   if (!up_) return;
-  // DPDK leaves it behind; nobody else has this prefix.
-  const std::string folder = rte_eal_get_runtime_dir();
+  // DPDK leaves it behind. Only where it has our own prefix: the configuration may
+  // have named one that other processes share.
+  const std::filesystem::path folder = rte_eal_get_runtime_dir();
   if (!EthdevPort::AnyAbandoned()) rte_eal_cleanup();
   std::error_code ignored;
-  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  if (folder.filename() == OwnPrefix()) std::filesystem::remove_all(folder, ignored);
 }
 
 absl::StatusOr<std::unique_ptr<Eal>> Eal::Start(const DataplaneConfig& config, const Placement& placement,
@@ -137,8 +140,7 @@ absl::StatusOr<std::unique_ptr<Eal>> Eal::Start(const DataplaneConfig& config, c
   if (started.exchange(true)) return absl::FailedPreconditionError("DPDK can be started only once in a process");
   TakeOverDpdkLog();
   IgnoreRealTimeSignals();
-  std::unique_ptr<Eal> eal(
-      new Eal(EalArguments(config, placement.main_cpu, memory, absl::StrCat("sluice-", getpid()))));
+  std::unique_ptr<Eal> eal(new Eal(EalArguments(config, placement.main_cpu, memory, OwnPrefix())));
   const absl::Status up = eal->Init(!config.eal_args.empty());
   // Also when EAL failed: it may have pinned this thread by then.
   const absl::Status pinned = PinAllThreads(placement.control_cpus);
