@@ -158,6 +158,9 @@ absl::StatusOr<v1::ListPortsResponse> Client::ListPorts() {
 absl::StatusOr<v1::ListTablesResponse> Client::ListTables() {
   return impl_->Call(&TableStub::ListTables, impl_->tables, v1::ListTablesRequest());
 }
+absl::StatusOr<v1::UpdateTableResponse> Client::UpdateTable(const v1::UpdateTableRequest& request) {
+  return impl_->Call(&TableStub::UpdateTable, impl_->tables, request);
+}
 absl::StatusOr<v1::ListMasksResponse> Client::ListMasks(const v1::ListMasksRequest& request) {
   return impl_->Call(&TableStub::ListMasks, impl_->tables, request);
 }

@@ -63,6 +63,7 @@ class Client {
   absl::StatusOr<v1::ListPortsResponse> ListPorts();
 
   absl::StatusOr<v1::ListTablesResponse> ListTables();
+  absl::StatusOr<v1::UpdateTableResponse> UpdateTable(const v1::UpdateTableRequest& request);
   absl::StatusOr<v1::ListMasksResponse> ListMasks(const v1::ListMasksRequest& request);
   absl::StatusOr<v1::ResortMasksResponse> ResortMasks();
 

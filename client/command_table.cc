@@ -1,7 +1,10 @@
-// sluicectl table list, mask list and mask resort.
+// sluicectl table list and set, mask list and mask resort.
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,16 +15,30 @@
 namespace sluice::client {
 namespace {
 
+const std::map<std::string, v1::MissPolicy> kMissPolicies = {{"drop", v1::MISS_POLICY_DROP},
+                                                             {"continue", v1::MISS_POLICY_CONTINUE}};
+
+std::string MissName(v1::MissPolicy policy) {
+  for (const auto& [name, value] : kMissPolicies) {
+    if (value == policy) return name;
+  }
+  return "?";
+}
+
 void PrintTables(const v1::ListTablesResponse& tables, bool wide) {
-  std::vector<std::string> header = {"TABLE", "FLOWS", "MASKS", "LOOKUPS", "MATCHES", "MASKS/LOOKUP"};
+  std::vector<std::string> header = {"TABLE", "FLOWS", "MASKS", "LOOKUPS", "MATCHES", "MISS", "MASKS/LOOKUP"};
   if (wide) header.insert(header.end(), {"MASKS-VISITED", "INDEXED-MASKS", "INDEX-BYTES", "PRUNED", "MASK-CACHE-HITS"});
   TableText table(header);
   for (const v1::Table& t : tables.tables()) {
     const double visited =
         t.lookups() == 0 ? 0 : static_cast<double>(t.masks_visited()) / static_cast<double>(t.lookups());
-    std::vector<std::string> row = {absl::StrCat(t.id()),         absl::StrCat(t.flow_count()),
-                                    absl::StrCat(t.mask_count()), absl::StrCat(t.lookups()),
-                                    absl::StrCat(t.matches()),    absl::StrFormat("%.2f", visited)};
+    std::vector<std::string> row = {absl::StrCat(t.id()),
+                                    absl::StrCat(t.flow_count()),
+                                    absl::StrCat(t.mask_count()),
+                                    absl::StrCat(t.lookups()),
+                                    absl::StrCat(t.matches()),
+                                    MissName(t.miss_policy()),
+                                    absl::StrFormat("%.2f", visited)};
     if (wide) {
       row.insert(row.end(),
                  {absl::StrCat(t.masks_visited()), absl::StrCat(t.indexed_masks()), absl::StrCat(t.index_bytes()),
@@ -42,6 +59,20 @@ int ListTables(Cli& cli) {
     return kOk;
   }
   PrintTables(*response, cli.wide());
+  return kOk;
+}
+
+int SetTable(Cli& cli, const v1::UpdateTableRequest& request) {
+  const absl::StatusOr<Client*> client = cli.client();
+  if (!client.ok()) return cli.Misused(client.status());
+  const absl::StatusOr<v1::UpdateTableResponse> response = (*client)->UpdateTable(request);
+  if (!response.ok()) return cli.Fail(response.status());
+  if (cli.json()) {
+    std::cout << ToJson(*response) << "\n";
+  } else {
+    std::cout << "table " << request.table_id() << ": packets without a flow "
+              << (request.miss_policy() == v1::MISS_POLICY_DROP ? "are dropped" : "go on in the next table") << "\n";
+  }
   return kOk;
 }
 
@@ -84,6 +115,18 @@ void AddTableCommands(CLI::App& app, Cli& cli, Action& action) {
   table->add_subcommand("list", "List the tables in use and their counters")->callback([&] {
     action = [&cli] { return ListTables(cli); };
   });
+
+  const auto change = std::make_shared<v1::UpdateTableRequest>();
+  CLI::App* set = table->add_subcommand("set", "Say what becomes of packets that no flow of a table matches");
+  set->add_option_function<uint32_t>(
+         "TABLE", [change](const uint32_t& id) { change->set_table_id(id); }, "The table, 0 to 254")
+      ->required();
+  set->add_option_function<std::string>(
+         "--miss", [change](const std::string& name) { change->set_miss_policy(kMissPolicies.at(name)); },
+         "drop, or continue: in the table with the next number")
+      ->required()
+      ->check(CLI::IsMember(kMissPolicies));
+  set->callback([&action, &cli, change] { action = [&cli, change] { return SetTable(cli, *change); }; });
 
   const auto table_id = std::make_shared<uint32_t>(0);
   CLI::App* mask = app.add_subcommand("mask", "Masks: the sets of bits that flows look at");

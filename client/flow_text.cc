@@ -48,7 +48,7 @@ class FlowParser {
       return At(token.key_column, "actions select no flows; expected a match alone");
     if (token.delimiter != '=')
       return At(token.key_column, absl::StrCat(token.key, " has no value; expected actions=…"));
-    ActionParser parser(match_, &options_.port_names, out_->spec);
+    ActionParser parser(match_, &options_.port_names, *out_->spec.mutable_actions());
     return parser.Parse(Lexer(lexer.From(token.value), token.value_column));
   }
 

@@ -17,7 +17,21 @@ TextError AtValue(const Token& token, const absl::Status& status) {
   return {token.value.empty() ? token.key_column : token.value_column, std::string(status.message())};
 }
 
+// What is no port's name but stands for one.
+v1::ReservedPort ReservedPortOf(absl::string_view port) {
+  constexpr std::pair<absl::string_view, v1::ReservedPort> kReserved[] = {{"in_port", v1::RESERVED_PORT_IN_PORT},
+                                                                          {"all", v1::RESERVED_PORT_ALL},
+                                                                          {"flood", v1::RESERVED_PORT_FLOOD},
+                                                                          {"normal", v1::RESERVED_PORT_NORMAL}};
+  for (const auto& [name, reserved] : kReserved) {
+    if (absl::EqualsIgnoreCase(port, name)) return reserved;
+  }
+  return v1::RESERVED_PORT_UNSPECIFIED;
+}
+
 }  // namespace
+
+bool ActionParser::Meets(v1::Prerequisite prerequisite) const { return changes_type_ || match_.Meets(prerequisite); }
 
 TextError ActionParser::Parse(Lexer lexer) {
   Token token;
@@ -68,12 +82,15 @@ TextError ActionParser::ParseWord(const ActionWord& word, const Token& token) {
       return SetField(token);
     case ActionKind::kPushVlan:
       return PushVlan(token);
+    case ActionKind::kPushMpls:
+    case ActionKind::kPopMpls:
+      return Mpls(token, word.kind == ActionKind::kPushMpls);
     case ActionKind::kNotThisSwitch:
       return At(token.key_column, absl::StrCat("action ", token.key, " is not supported by this switch"));
     case ActionKind::kNotYet:
       return At(token.key_column, absl::StrCat("action ", token.key, " is not supported by this version"));
     default:
-      return ParseBare(word.kind, token);
+      return word.kind >= ActionKind::kController ? ParsePipelineWord(word.kind, token) : ParseBare(word.kind, token);
   }
 }
 
@@ -87,15 +104,20 @@ TextError ActionParser::ParseBare(ActionKind kind, const Token& token) {
   switch (kind) {
     case ActionKind::kInPort:
     case ActionKind::kAll:
+    case ActionKind::kFlood:
+    case ActionKind::kNormal:
       return Output(token.key, token.key_column);
     case ActionKind::kPopVlan:
-      out_.add_actions()->mutable_pop_vlan();
+      out_.Add()->mutable_pop_vlan();
+      return {};
+    case ActionKind::kDecMplsTtl:
+      out_.Add()->mutable_dec_mpls_ttl();
       return {};
     case ActionKind::kDecTtl:
-      if (!match_.Meets(v1::PREREQUISITE_IP)) {
+      if (!Meets(v1::PREREQUISITE_IP)) {
         return At(token.key_column, absl::StrCat("dec_ttl needs ", PrerequisiteText(v1::PREREQUISITE_IP)));
       }
-      out_.add_actions()->mutable_dec_ttl();
+      out_.Add()->mutable_dec_ttl();
       return {};
     default:
       return {};  // drop: no action
@@ -103,22 +125,22 @@ TextError ActionParser::ParseBare(ActionKind kind, const Token& token) {
 }
 
 TextError ActionParser::Output(absl::string_view port, int column) {
-  if (absl::EqualsIgnoreCase(port, "in_port")) {
-    out_.add_actions()->mutable_output()->set_reserved(v1::RESERVED_PORT_IN_PORT);
+  if (const v1::ReservedPort reserved = ReservedPortOf(port); reserved != v1::RESERVED_PORT_UNSPECIFIED) {
+    out_.Add()->mutable_output()->set_reserved(reserved);
     return {};
   }
-  if (absl::EqualsIgnoreCase(port, "all")) {
-    out_.add_actions()->mutable_output()->set_reserved(v1::RESERVED_PORT_ALL);
+  if (absl::EqualsIgnoreCase(port, "controller")) {
+    out_.Add()->mutable_controller();
     return {};
   }
+  if (absl::EndsWith(port, "]")) return OutputField(port, column);
   const ActionWord* word = FindAction(port);
-  if ((word != nullptr && word->kind == ActionKind::kNotYet) || absl::StartsWith(port, "port=") ||
-      absl::EndsWith(port, "]")) {
+  if ((word != nullptr && word->kind == ActionKind::kNotYet) || absl::StartsWith(port, "port=")) {
     return At(column, absl::StrCat("output to ", port, " is not supported by this version"));
   }
   const absl::StatusOr<uint32_t> number = ParsePort("output", port, *port_names_);
   if (!number.ok()) return At(column, std::string(number.status().message()));
-  out_.add_actions()->mutable_output()->set_port(*number);
+  out_.Add()->mutable_output()->set_port(*number);
   return {};
 }
 
@@ -145,7 +167,7 @@ TextError ActionParser::SetTos(const Token& token) {
 
 TextError ActionParser::SetPort(bool source, const Token& token) {
   for (const v1::Field id : {v1::FIELD_TCP_SRC, v1::FIELD_UDP_SRC, v1::FIELD_SCTP_SRC}) {
-    if (!match_.Meets(InfoOf(id).options.prerequisite())) continue;
+    if (!Meets(InfoOf(id).options.prerequisite())) continue;
     return Set(source ? InfoOf(id) : InfoOf(static_cast<v1::Field>(id + 1)), token);
   }
   return At(token.key_column, absl::StrCat(token.key,
@@ -158,8 +180,8 @@ const FieldInfo* ActionParser::Destination(const KeyWord& word) const {
   const bool source = word.kind == KeyKind::kTpSrc;
   if (!source && word.kind != KeyKind::kTpDst) return word.field;
   v1::Field id = v1::FIELD_TCP_SRC;
-  if (match_.Meets(v1::PREREQUISITE_UDP)) id = v1::FIELD_UDP_SRC;
-  if (match_.Meets(v1::PREREQUISITE_SCTP)) id = v1::FIELD_SCTP_SRC;
+  if (Meets(v1::PREREQUISITE_UDP)) id = v1::FIELD_UDP_SRC;
+  if (Meets(v1::PREREQUISITE_SCTP)) id = v1::FIELD_SCTP_SRC;
   return &InfoOf(source ? id : static_cast<v1::Field>(id + 1));
 }
 
@@ -248,7 +270,7 @@ TextError ActionParser::PushVlan(const Token& token) {
 }
 
 void ActionParser::AddPush(uint32_t tpid, bool only_if_untagged) {
-  v1::PushVlanAction* push = out_.add_actions()->mutable_push_vlan();
+  v1::PushVlanAction* push = out_.Add()->mutable_push_vlan();
   push->set_tpid(tpid);
   push->set_only_if_untagged(only_if_untagged);
   pushed_ = true;
@@ -259,9 +281,9 @@ TextError ActionParser::AddSet(const FieldInfo& field, const ValueMask& vm, cons
     return At(token.value_column, absl::StrCat(token.key, " takes no mask; expected all of ", field.options.name()));
   }
   const v1::Prerequisite prerequisite = field.options.prerequisite();
-  const bool met = match_.Meets(prerequisite) || (prerequisite == v1::PREREQUISITE_VLAN && pushed_);
+  const bool met = Meets(prerequisite) || (prerequisite == v1::PREREQUISITE_VLAN && pushed_);
   if (!met) return At(token.key_column, absl::StrCat(token.key, " needs ", PrerequisiteText(prerequisite)));
-  PutValue(field, vm, *out_.add_actions()->mutable_set_field());
+  PutValue(field, vm, *out_.Add()->mutable_set_field());
   return {};
 }
 

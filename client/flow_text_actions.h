@@ -1,7 +1,11 @@
 // The actions of a flow: ovs-ofctl's words for those that this switch has.
 //
 // mod_vlan_vid and mod_vlan_pcp tag an untagged packet first, as OpenFlow 1.0
-// says; set_vlan_vid, set_vlan_pcp and set_field do not. One thread.
+// says; set_vlan_vid, set_vlan_pcp and set_field do not. After push_mpls and
+// pop_mpls the switch alone says what else may be written.
+//
+// flow_text_actions.cc reads outputs and what is done to headers,
+// flow_text_pipeline.cc tables, groups, meters and copies between fields. One thread.
 
 #pragma once
 
@@ -15,7 +19,8 @@ namespace sluice::client {
 class ActionParser {
  public:
   // `match` has been finished.
-  ActionParser(const MatchParser& match, const PortNames* port_names, v1::FlowSpec& out)
+  ActionParser(const MatchParser& match, const PortNames* port_names,
+               google::protobuf::RepeatedPtrField<v1::Action>& out)
       : match_(match), port_names_(port_names), out_(out) {}
 
   // Reads all actions that the lexer gives.
@@ -35,13 +40,30 @@ class ActionParser {
   TextError PushVlan(const Token& token);
   TextError AddSet(const FieldInfo& field, const ValueMask& vm, const Token& token);
   void AddPush(uint32_t tpid, bool only_if_untagged);
+  bool Meets(v1::Prerequisite prerequisite) const;
+  TextError ParsePipelineWord(ActionKind kind, const Token& token);
+  TextError Number(const Token& token, uint64_t min, uint64_t max, const char* what, uint32_t& out) const;
+  TextError Mpls(const Token& token, bool push);
+  TextError SetMetadata(const Token& token);
+  TextError Nested(const Token& token, google::protobuf::RepeatedPtrField<v1::Action>& out);
+  TextError Controller(const Token& token);
+  TextError Load(const Token& token);
+  TextError Move(const Token& token);
+  struct Slice {
+    const FieldInfo* field = nullptr;
+    uint32_t first = 0;
+    uint32_t bits = 0;
+  };
+  TextError ParseSlice(absl::string_view text, int column, Slice& out) const;
+  TextError OutputField(absl::string_view text, int column);
   const FieldInfo* Destination(const KeyWord& word) const;
   TextError NoDestination(const KeyWord* word, const Token& token) const;
 
   const MatchParser& match_;
   const PortNames* port_names_;
-  v1::FlowSpec& out_;
-  bool pushed_ = false;  // an action so far makes sure of a VLAN tag
+  google::protobuf::RepeatedPtrField<v1::Action>& out_;
+  bool pushed_ = false;        // an action so far makes sure of a VLAN tag
+  bool changes_type_ = false;  // an action so far changes what is behind the tags
 };
 
 }  // namespace sluice::client

@@ -90,12 +90,72 @@ std::string FormatPush(const v1::PushVlanAction& push) {
   return absl::StrCat("push_vlan:", Hex(push.tpid()));
 }
 
+std::string FormatList(const google::protobuf::RepeatedPtrField<v1::Action>& actions);
+
+std::string FormatReserved(v1::ReservedPort port) {
+  switch (port) {
+    case v1::RESERVED_PORT_IN_PORT:
+      return "IN_PORT";
+    case v1::RESERVED_PORT_ALL:
+      return "ALL";
+    case v1::RESERVED_PORT_FLOOD:
+      return "FLOOD";
+    case v1::RESERVED_PORT_NORMAL:
+      return "NORMAL";
+    default:
+      return "?";
+  }
+}
+
+std::string FormatSlice(v1::Field id, uint32_t first, uint32_t bits) {
+  const FieldInfo* field = FindField(id);
+  if (field == nullptr) return absl::StrCat("field_", static_cast<int>(id), "[?]");
+  if (bits == 0) bits = field->options.bits() - first;
+  const std::string& name = field->options.name();
+  if (first == 0 && bits == field->options.bits()) return absl::StrCat(name, "[]");
+  if (bits == 1) return absl::StrCat(name, "[", first, "]");
+  return absl::StrCat(name, "[", first, "..", first + bits - 1, "]");
+}
+
+std::string FormatPipelineAction(const v1::Action& action) {
+  switch (action.action_case()) {
+    case v1::Action::kMoveField: {
+      const v1::MoveFieldAction& move = action.move_field();
+      return absl::StrCat("move:", FormatSlice(move.source(), move.source_bit(), move.bits()), "->",
+                          FormatSlice(move.destination(), move.destination_bit(), move.bits()));
+    }
+    case v1::Action::kOutputField:
+      return absl::StrCat("output:", FormatSlice(action.output_field().field(), action.output_field().bit(),
+                                                 action.output_field().bits()));
+    case v1::Action::kPushMpls:
+      return absl::StrCat("push_mpls:", Hex(action.push_mpls().eth_type()));
+    case v1::Action::kPopMpls:
+      return absl::StrCat("pop_mpls:", Hex(action.pop_mpls().eth_type()));
+    case v1::Action::kDecMplsTtl:
+      return "dec_mpls_ttl";
+    case v1::Action::kGroup:
+      return absl::StrCat("group:", action.group().group_id());
+    case v1::Action::kMeter:
+      return absl::StrCat("meter:", action.meter().meter_id());
+    case v1::Action::kController:
+      return absl::StrCat("CONTROLLER:", action.controller().max_len() == 0 ? 65535 : action.controller().max_len());
+    case v1::Action::kGotoTable:
+      return absl::StrCat("goto_table:", action.goto_table().table_id());
+    case v1::Action::kWriteActions:
+      return absl::StrCat("write_actions(", FormatList(action.write_actions().actions()), ")");
+    case v1::Action::kClearActions:
+      return "clear_actions";
+    default:
+      return "?";  // from a newer switch
+  }
+}
+
 std::string FormatAction(const v1::Action& action) {
   switch (action.action_case()) {
     case v1::Action::kOutput:
       if (action.output().target_case() == v1::OutputAction::kPort)
         return absl::StrCat("output:", action.output().port());
-      return action.output().reserved() == v1::RESERVED_PORT_ALL ? "ALL" : "IN_PORT";
+      return FormatReserved(action.output().reserved());
     case v1::Action::kSetField:
       return FormatSetField(action.set_field());
     case v1::Action::kPushVlan:
@@ -104,10 +164,9 @@ std::string FormatAction(const v1::Action& action) {
       return "pop_vlan";
     case v1::Action::kDecTtl:
       return "dec_ttl";
-    case v1::Action::ACTION_NOT_SET:
-      break;
+    default:
+      return FormatPipelineAction(action);
   }
-  return "?";  // from a newer switch
 }
 
 // mod_vlan_vid and mod_vlan_pcp are two actions in the API.
@@ -118,6 +177,17 @@ std::string FormatModVlan(const v1::Action& first, const v1::Action& second) {
   if (set.field() == v1::FIELD_VLAN_VID) return absl::StrCat("mod_vlan_vid:", set.value());
   if (set.field() == v1::FIELD_VLAN_PCP) return absl::StrCat("mod_vlan_pcp:", set.value());
   return "";
+}
+
+std::string FormatList(const google::protobuf::RepeatedPtrField<v1::Action>& actions) {
+  if (actions.empty()) return "drop";
+  std::vector<std::string> parts;
+  for (int i = 0; i < actions.size(); ++i) {
+    std::string both = i + 1 < actions.size() ? FormatModVlan(actions[i], actions[i + 1]) : "";
+    if (!both.empty()) ++i;
+    parts.push_back(both.empty() ? FormatAction(actions[i]) : std::move(both));
+  }
+  return absl::StrJoin(parts, ",");
 }
 
 double Seconds(const google::protobuf::Timestamp& time) {
@@ -174,16 +244,7 @@ std::string FormatMask(const v1::Match& mask) {
   return absl::StrJoin(parts, ",");
 }
 
-std::string FormatActions(const v1::FlowSpec& spec) {
-  if (spec.actions().empty()) return "drop";
-  std::vector<std::string> parts;
-  for (int i = 0; i < spec.actions_size(); ++i) {
-    std::string both = i + 1 < spec.actions_size() ? FormatModVlan(spec.actions(i), spec.actions(i + 1)) : "";
-    if (!both.empty()) ++i;
-    parts.push_back(both.empty() ? FormatAction(spec.actions(i)) : std::move(both));
-  }
-  return absl::StrJoin(parts, ",");
-}
+std::string FormatActions(const v1::FlowSpec& spec) { return FormatList(spec.actions()); }
 
 std::string FormatSpec(const v1::FlowSpec& spec) {
   std::string out;

@@ -129,23 +129,29 @@ constexpr NamedAction kActions[] = {
     {"pop_vlan", ActionKind::kPopVlan},
     {"strip_vlan", ActionKind::kPopVlan},
     {"dec_ttl", ActionKind::kDecTtl},
+    {"dec_mpls_ttl", ActionKind::kDecMplsTtl},
+    {"push_mpls", ActionKind::kPushMpls},
+    {"pop_mpls", ActionKind::kPopMpls},
+    {"flood", ActionKind::kFlood},
+    {"normal", ActionKind::kNormal},
+    {"controller", ActionKind::kController},
+    {"group", ActionKind::kGroup},
+    {"meter", ActionKind::kMeter},
+    {"goto_table", ActionKind::kGotoTable},
+    {"write_metadata", ActionKind::kSetMetadata},
+    {"write_actions", ActionKind::kWriteActions},
+    {"apply_actions", ActionKind::kApplyActions},
+    {"clear_actions", ActionKind::kClearActions},
+    {"load", ActionKind::kLoad},
+    {"reg_load", ActionKind::kLoad},
+    {"move", ActionKind::kMove},
 };
 constexpr const char* kNeverActions[] = {"ct",     "ct_clear",    "nat",       "learn", "conjunction", "resubmit",
                                          "bundle", "bundle_load", "multipath", "note",  "sample"};
-constexpr const char* kLaterActions[] = {"normal",        "flood",          "local",
-                                         "controller",    "table",          "none",
-                                         "any",           "enqueue",        "set_queue",
-                                         "pop_queue",     "group",          "meter",
-                                         "goto_table",    "load",           "reg_load",
-                                         "move",          "push",           "pop",
-                                         "stack_push",    "stack_pop",      "push_mpls",
-                                         "pop_mpls",      "set_mpls_label", "set_mpls_tc",
-                                         "set_mpls_ttl",  "dec_mpls_ttl",   "dec_nsh_ttl",
-                                         "set_tunnel",    "set_tunnel64",   "write_metadata",
-                                         "write_actions", "clear_actions",  "apply_actions",
-                                         "exit",          "fin_timeout",    "clone",
-                                         "encap",         "decap",          "check_pkt_larger",
-                                         "delete_field"};
+constexpr const char* kLaterActions[] = {
+    "local", "table",       "none",       "any",       "enqueue",     "set_queue",        "pop_queue",
+    "push",  "pop",         "stack_push", "stack_pop", "dec_nsh_ttl", "set_tunnel",       "set_tunnel64",
+    "exit",  "fin_timeout", "clone",      "encap",     "decap",       "check_pkt_larger", "delete_field"};
 
 using KeyMap = absl::flat_hash_map<std::string, KeyWord>;
 using ActionMap = absl::flat_hash_map<std::string, ActionWord>;

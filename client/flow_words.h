@@ -71,6 +71,21 @@ enum class ActionKind {
   kPushVlan,
   kPopVlan,
   kDecTtl,
+  kDecMplsTtl,
+  kPushMpls,
+  kPopMpls,
+  kFlood,
+  kNormal,
+  kController,
+  kGroup,
+  kMeter,
+  kGotoTable,
+  kSetMetadata,  // write_metadata
+  kWriteActions,
+  kApplyActions,  // what stands within might stand outside
+  kClearActions,
+  kLoad,  // VALUE->FIELD[FIRST..LAST]
+  kMove,  // FIELD[FIRST..LAST]->FIELD[FIRST..LAST]
   kNotThisSwitch,
   kNotYet,
 };

@@ -155,6 +155,8 @@ const char* DropReasonName(DropReason reason) {
       return "no_such_port";
     case DropReason::kMalformed:
       return "malformed";
+    case DropReason::kActionSetFull:
+      return "action_set_full";
     case DropReason::kNoBuffers:
       return "no_buffers";
   }

@@ -59,8 +59,9 @@ enum class DropReason : uint8_t {
   kNoSuchPort,
   kMalformed,
   kNoBuffers,
+  kActionSetFull,
 };
-inline constexpr int kDropReasonCount = 7;
+inline constexpr int kDropReasonCount = 8;
 // As in metrics and the API, for example "no_flow".
 const char* DropReasonName(DropReason reason);
 

@@ -8,7 +8,7 @@
 // messages: what they say passes …FromProto again and means the same.
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
-// convert_action.cc actions, convert_flow.cc flows, keys and filters,
+// convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
 // convert_port.cc ports, convert_switch.cc settings and what is only read.
 //
 // Pure; any thread.
@@ -32,9 +32,6 @@
 namespace sluice {
 
 inline constexpr uint32_t kMaxTableId = 254;
-// A flow may name only the tables that this version has; a key or a filter may
-// name any, and finds nothing there.
-inline constexpr uint32_t kMaxBuiltTableId = 0;
 inline constexpr uint32_t kMaxPriority = 65535;
 // Ports by MTU: the smallest that IPv4 allows, and the longest frame that DPDK's length fields can say.
 inline constexpr uint32_t kMinMtu = 68;
@@ -55,9 +52,11 @@ void MatchToProto(const Match& match, v1::Match* out);
 void MaskToProto(const PacketKey& mask, v1::Match* out);
 
 using ProtoActions = google::protobuf::RepeatedPtrField<v1::Action>;
-// The field "actions" of `parent`; `known` is what the flow's match makes certain.
-void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, uint32_t max_actions, const Path* parent,
-                      ViolationList& violations, ActionList& out);
+// Of a flow whose table is not known: every table is behind it.
+inline constexpr int kAnyTable = -1;
+// The field "actions" of `parent`; `known` is what the flow's match makes certain, table_id the flow's.
+void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, int table_id, uint32_t max_actions,
+                      const Path* parent, ViolationList& violations, ActionList& out);
 void ActionsToProto(const ActionList& actions, ProtoActions* out);
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
@@ -83,6 +82,7 @@ struct Settings {
 void SettingsFromProto(const v1::UpdateSettingsRequest& in, ViolationList& violations, Settings& out);
 void SettingsToProto(const Settings& settings, v1::Settings* out);
 
+void MissPolicyFromProto(v1::MissPolicy in, const Path& path, ViolationList& violations, MissPolicy& out);
 void TableToProto(const TableInfo& table, v1::Table* out);
 void MaskInfoToProto(const MaskInfo& mask, v1::Mask* out);
 void WorkerToProto(const WorkerInfo& worker, v1::Worker* out);

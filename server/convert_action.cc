@@ -1,5 +1,9 @@
 // Actions. What is certain about the packet's headers is carried along the
-// list: a pushed tag makes VLAN fields writable, a popped one takes that away.
+// list: a pushed tag makes VLAN fields writable, a popped one takes that away;
+// MPLS hides what is below it.
+//
+// The actions within a write_actions stand in the dataplane's list one after the
+// other, each marked as deferred.
 
 #include <string>
 #include <vector>
@@ -14,6 +18,18 @@ namespace {
 
 constexpr uint32_t kTpidCustomer = 0x8100;
 constexpr uint32_t kTpidService = 0x88a8;
+constexpr uint32_t kEthTypeMpls = 0x8847;
+constexpr uint32_t kEthTypeMplsMulticast = 0x8848;
+constexpr uint32_t kMinEthType = 0x0600;
+
+// What actions are checked against.
+struct ActionContext {
+  KnownHeaders headers;
+  static constexpr int kNoTable = 255;
+
+  int table_id;  // of the flow; kNoTable: a goto_table has nowhere to go
+  ViolationList& violations;
+};
 
 // The names of all actions in the oneof, as people write them.
 std::string ActionNames() {
@@ -21,6 +37,27 @@ std::string ActionNames() {
   std::vector<std::string> names;
   for (int i = 0; i < oneof->field_count(); ++i) names.push_back(oneof->field(i)->name());
   return absl::StrJoin(names, ", ");
+}
+
+void ReservedFromProto(v1::ReservedPort port, const Path& path, ViolationList& violations, Action& out) {
+  switch (port) {
+    case v1::RESERVED_PORT_IN_PORT:
+      out.type = ActionType::kOutputInPort;
+      return;
+    case v1::RESERVED_PORT_ALL:
+      out.type = ActionType::kOutputAll;
+      return;
+    case v1::RESERVED_PORT_FLOOD:
+      out.type = ActionType::kOutputFlood;
+      return;
+    case v1::RESERVED_PORT_NORMAL:
+      violations.Add(Path(path, "reserved"), "this version has no MAC learning", ViolationList::Kind::kUnimplemented);
+      return;
+    default:
+      violations.Add(Path(path, "reserved"),
+                     absl::StrCat("unknown reserved port ", static_cast<int>(port),
+                                  ": RESERVED_PORT_IN_PORT, RESERVED_PORT_ALL or RESERVED_PORT_FLOOD"));
+  }
 }
 
 void OutputFromProto(const v1::OutputAction& in, const Path& path, ViolationList& violations, Action& out) {
@@ -34,15 +71,7 @@ void OutputFromProto(const v1::OutputAction& in, const Path& path, ViolationList
       }
       return;
     case v1::OutputAction::kReserved:
-      if (in.reserved() == v1::RESERVED_PORT_IN_PORT) {
-        out.type = ActionType::kOutputInPort;
-      } else if (in.reserved() == v1::RESERVED_PORT_ALL) {
-        out.type = ActionType::kOutputAll;
-      } else {
-        violations.Add(Path(path, "reserved"), absl::StrCat("unknown reserved port ", static_cast<int>(in.reserved()),
-                                                            ": RESERVED_PORT_IN_PORT or RESERVED_PORT_ALL"));
-      }
-      return;
+      return ReservedFromProto(in.reserved(), path, violations, out);
     case v1::OutputAction::TARGET_NOT_SET:
       violations.Add(path, "no target: set port or reserved");
       return;
@@ -57,8 +86,8 @@ std::string NotWritable(const FieldInfo& info) {
   return absl::StrCat(info.name, " cannot be written; these can: ", absl::StrJoin(names, ", "));
 }
 
-std::string NeedsHeader(const FieldInfo& info) {
-  std::string text = absl::StrCat("writing ", info.name, " needs ", DescribePrerequisite(info.prerequisite));
+std::string NeedsHeader(const FieldInfo& info, const char* what) {
+  std::string text = absl::StrCat(what, " ", info.name, " needs ", DescribePrerequisite(info.prerequisite));
   absl::StrAppend(&text, " in the flow's match");
   if (info.prerequisite == v1::PREREQUISITE_VLAN) absl::StrAppend(&text, ", or a push_vlan before that is not popped");
   return text;
@@ -75,7 +104,7 @@ void SetFieldFromProto(const v1::SetFieldAction& in, const KnownHeaders& headers
     violations.Add(Path(path, "field"), NotWritable(*info));
     return;
   }
-  if (!Meets(info->prerequisite, headers)) violations.Add(Path(path, "field"), NeedsHeader(*info));
+  if (!Meets(info->prerequisite, headers)) violations.Add(Path(path, "field"), NeedsHeader(*info, "writing"));
   FieldBits bits;
   if (!FieldBitsFromProto(ViewOf(in), *info, path, violations, bits)) return;
   out.type = ActionType::kSetField;
@@ -96,6 +125,100 @@ void PushVlanFromProto(const v1::PushVlanAction& in, KnownHeaders& headers, cons
   if (headers.vlan_tags == 0 || !in.only_if_untagged()) ++headers.vlan_tags;
 }
 
+// False: there is no such field, or it lacks some of the bits.
+bool CheckFieldBits(const FieldInfo* info, int number, uint32_t first, uint32_t bits, const char* name,
+                    const char* bit_name, const Path& path, ViolationList& violations) {
+  if (info == nullptr) {
+    violations.Add(Path(path, name), UnknownField(number));
+    return false;
+  }
+  if (first < info->bits && bits <= info->bits - first) return true;
+  violations.Add(Path(path, bit_name), absl::StrCat(bits, " bits from bit ", first, " on are not within ", info->name,
+                                                    ", which has ", info->bits));
+  return false;
+}
+
+void CheckHeader(const FieldInfo& info, const KnownHeaders& headers, const char* what, const Path& path,
+                 ViolationList& violations) {
+  if (!Meets(info.prerequisite, headers)) violations.Add(path, NeedsHeader(info, what));
+}
+
+void MoveFromProto(const v1::MoveFieldAction& in, const KnownHeaders& headers, const Path& path,
+                   ViolationList& violations, Action& out) {
+  const FieldInfo* from = FindField(in.source());
+  const FieldInfo* to = FindField(in.destination());
+  const uint32_t rest = from != nullptr && in.source_bit() < from->bits ? from->bits - in.source_bit() : 1;
+  const uint32_t bits = in.bits() != 0 ? in.bits() : rest;
+  bool right = CheckFieldBits(from, in.source(), in.source_bit(), bits, "source", "source_bit", path, violations);
+  right &= CheckFieldBits(to, in.destination(), in.destination_bit(), bits, "destination", "destination_bit", path,
+                          violations);
+  if (!right) return;
+  if (!to->writable) violations.Add(Path(path, "destination"), NotWritable(*to));
+  CheckHeader(*from, headers, "reading", Path(path, "source"), violations);
+  CheckHeader(*to, headers, "writing", Path(path, "destination"), violations);
+  out.type = ActionType::kMoveField;
+  out.field = from->field;
+  out.destination = to->field;
+  out.source_bit = static_cast<uint8_t>(in.source_bit());
+  out.destination_bit = static_cast<uint8_t>(in.destination_bit());
+  out.bits = static_cast<uint8_t>(bits);
+}
+
+void OutputFieldFromProto(const v1::OutputFieldAction& in, const KnownHeaders& headers, const Path& path,
+                          ViolationList& violations, Action& out) {
+  const FieldInfo* info = FindField(in.field());
+  const uint32_t rest = info != nullptr && in.bit() < info->bits ? info->bits - in.bit() : 1;
+  const uint32_t bits = in.bits() != 0 ? in.bits() : rest;
+  if (!CheckFieldBits(info, in.field(), in.bit(), bits, "field", "bit", path, violations)) return;
+  CheckHeader(*info, headers, "reading", Path(path, "field"), violations);
+  out.type = ActionType::kOutputField;
+  out.field = info->field;
+  out.source_bit = static_cast<uint8_t>(in.bit());
+  out.bits = static_cast<uint8_t>(bits);
+}
+
+bool IsMpls(uint32_t eth_type) { return eth_type == kEthTypeMpls || eth_type == kEthTypeMplsMulticast; }
+
+// What was below is out of sight.
+void PushMplsFromProto(const v1::PushMplsAction& in, KnownHeaders& headers, const Path& path, ViolationList& violations,
+                       Action& out) {
+  if (!IsMpls(in.eth_type())) {
+    violations.Add(Path(path, "eth_type"),
+                   absl::StrCat("0x", absl::Hex(in.eth_type()), " is no EtherType of MPLS: 0x8847 or 0x8848"));
+  }
+  out.type = ActionType::kPushMpls;
+  out.tpid = static_cast<uint16_t>(in.eth_type());
+  headers.eth_type = out.tpid;
+  headers.ip_proto = -1;
+}
+
+void PopMplsFromProto(const v1::PopMplsAction& in, KnownHeaders& headers, const Path& path, ViolationList& violations,
+                      Action& out) {
+  if (in.eth_type() < kMinEthType || in.eth_type() > 0xffff) {
+    violations.Add(Path(path, "eth_type"),
+                   absl::StrCat("0x", absl::Hex(in.eth_type()), " is no EtherType of what is below: 0x0600 to 0xffff"));
+  }
+  if (!headers.anything && !IsMpls(static_cast<uint32_t>(headers.eth_type))) {
+    violations.Add(path, "pop_mpls needs eth_type 0x8847 or 0x8848 in the flow's match, or a push_mpls before");
+  }
+  out.type = ActionType::kPopMpls;
+  out.tpid = static_cast<uint16_t>(in.eth_type());
+  headers.eth_type = out.tpid;
+  headers.ip_proto = -1;
+}
+
+void GotoFromProto(const v1::GotoTableAction& in, ActionContext& context, const Path& path, Action& out) {
+  if (in.table_id() > kMaxTableId) {
+    context.violations.Add(Path(path, "table_id"),
+                           absl::StrCat("there is no table ", in.table_id(), ": 0 to ", kMaxTableId));
+  } else if (static_cast<int>(in.table_id()) <= context.table_id) {
+    context.violations.Add(Path(path, "table_id"), absl::StrCat(in.table_id(), " is not behind the flow's own table ",
+                                                                context.table_id, ": a packet only goes forward"));
+  }
+  out.type = ActionType::kGotoTable;
+  out.port = in.table_id();
+}
+
 // An action of a later version arrives as a field that this one does not know.
 void UnknownAction(const v1::Action& in, const Path& path, ViolationList& violations) {
   const auto& unknown = in.GetReflection()->GetUnknownFields(in);
@@ -109,76 +232,106 @@ void UnknownAction(const v1::Action& in, const Path& path, ViolationList& violat
   }
 }
 
-void ActionFromProto(const v1::Action& in, KnownHeaders& headers, const Path& path, ViolationList& violations,
-                     Action& out) {
+void NotYet(const Path& path, ViolationList& violations) {
+  violations.Add(path, "this version has neither groups nor meters nor packet-in", ViolationList::Kind::kUnimplemented);
+}
+
+void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& path, Action& out) {
+  KnownHeaders& headers = context.headers;
+  ViolationList& violations = context.violations;
   switch (in.action_case()) {
     case v1::Action::kOutput:
       return OutputFromProto(in.output(), Path(path, "output"), violations, out);
     case v1::Action::kSetField:
       return SetFieldFromProto(in.set_field(), headers, Path(path, "set_field"), violations, out);
+    case v1::Action::kMoveField:
+      return MoveFromProto(in.move_field(), headers, Path(path, "move_field"), violations, out);
+    case v1::Action::kOutputField:
+      return OutputFieldFromProto(in.output_field(), headers, Path(path, "output_field"), violations, out);
     case v1::Action::kPushVlan:
       return PushVlanFromProto(in.push_vlan(), headers, Path(path, "push_vlan"), violations, out);
     case v1::Action::kPopVlan:
       out.type = ActionType::kPopVlan;
       if (headers.vlan_tags > 0) --headers.vlan_tags;
       return;
+    case v1::Action::kPushMpls:
+      return PushMplsFromProto(in.push_mpls(), headers, Path(path, "push_mpls"), violations, out);
+    case v1::Action::kPopMpls:
+      return PopMplsFromProto(in.pop_mpls(), headers, Path(path, "pop_mpls"), violations, out);
     case v1::Action::kDecTtl:
       out.type = ActionType::kDecTtl;
+      return;
+    case v1::Action::kDecMplsTtl:
+      out.type = ActionType::kDecMplsTtl;
+      return;
+    case v1::Action::kClearActions:
+      out.type = ActionType::kClearActions;
+      return;
+    case v1::Action::kGotoTable:
+      return GotoFromProto(in.goto_table(), context, Path(path, "goto_table"), out);
+    case v1::Action::kGroup:
+    case v1::Action::kMeter:
+    case v1::Action::kController:
+      return NotYet(path, violations);
+    case v1::Action::kWriteActions:
+      violations.Add(path, "write_actions stands within write_actions");
       return;
     case v1::Action::ACTION_NOT_SET:
       return UnknownAction(in, path, violations);
   }
 }
 
-void ActionToProto(const Action& action, v1::Action* out) {
-  switch (action.type) {
-    case ActionType::kOutput:
-      out->mutable_output()->set_port(action.port);
-      return;
-    case ActionType::kOutputInPort:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_IN_PORT);
-      return;
-    case ActionType::kOutputAll:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_ALL);
-      return;
-    case ActionType::kSetField:
-      FieldBitsToProto(Fields()[static_cast<int>(action.field)], {action.value, action.mask}, false,
-                       out->mutable_set_field());
-      return;
-    case ActionType::kPushVlan:
-      out->mutable_push_vlan()->set_tpid(action.tpid);
-      out->mutable_push_vlan()->set_only_if_untagged(action.only_if_untagged);
-      return;
-    case ActionType::kPopVlan:
-      out->mutable_pop_vlan();
-      return;
-    case ActionType::kDecTtl:
-      out->mutable_dec_ttl();
-      return;
+bool MayBeDeferred(ActionType type) {
+  return type != ActionType::kMeter && type != ActionType::kController && type != ActionType::kGotoTable &&
+         type != ActionType::kClearActions && type != ActionType::kOutputField;
+}
+
+// The set is carried out at another place, where the headers may be others: what a
+// packet lacks then is not written.
+void WriteActionsFromProto(const v1::WriteActionsAction& in, const ActionContext& of_list, const Path& path,
+                           ActionList& out) {
+  ActionContext context{of_list.headers, ActionContext::kNoTable, of_list.violations};
+  for (int i = 0; i < in.actions_size(); ++i) {
+    const Path at(path, "actions", i);
+    Action& action = out.emplace_back();
+    ActionFromProto(in.actions(i), context, at, action);
+    if (!MayBeDeferred(action.type)) context.violations.Add(at, "this action cannot stand in write_actions");
+    action.deferred = true;
   }
+}
+
+size_t CountActions(const ProtoActions& in) {
+  size_t count = 0;
+  for (const v1::Action& action : in) {
+    count += action.has_write_actions() ? static_cast<size_t>(action.write_actions().actions_size()) : 1;
+  }
+  return count;
 }
 
 }  // namespace
 
-void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, uint32_t max_actions, const Path* parent,
-                      ViolationList& violations, ActionList& out) {
+void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, int table_id, uint32_t max_actions,
+                      const Path* parent, ViolationList& violations, ActionList& out) {
   out.clear();
-  if (static_cast<uint32_t>(in.size()) > max_actions) {
+  if (CountActions(in) > max_actions) {
     violations.Add(Path(parent, "actions"),
-                   absl::StrCat(in.size(), " actions; at most ", max_actions, " (limits.actions_per_flow)"),
+                   absl::StrCat(CountActions(in), " actions; at most ", max_actions, " (limits.actions_per_flow)"),
                    ViolationList::Kind::kLimit);
     return;
   }
-  KnownHeaders headers = known;
-  out.resize(in.size());
+  ActionContext context{known, table_id, violations};
+  out.reserve(in.size());
   for (int i = 0; i < in.size(); ++i) {
-    ActionFromProto(in.Get(i), headers, Path(parent, "actions", i), violations, out[i]);
+    const Path at(parent, "actions", i);
+    if (in.Get(i).has_write_actions()) {
+      WriteActionsFromProto(in.Get(i).write_actions(), context, Path(at, "write_actions"), out);
+      continue;
+    }
+    ActionFromProto(in.Get(i), context, at, out.emplace_back());
+    if (out.back().type == ActionType::kGotoTable && i + 1 < in.size()) {
+      violations.Add(at, "goto_table is not the last action");
+    }
   }
-}
-
-void ActionsToProto(const ActionList& actions, ProtoActions* out) {
-  out->Reserve(static_cast<int>(actions.size()));
-  for (const Action& action : actions) ActionToProto(action, out->Add());
 }
 
 }  // namespace sluice

@@ -31,16 +31,15 @@ void CheckTimeouts(const v1::FlowSpec& in, const Path& path, ViolationList& viol
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
                        FlowSpec& out) {
-  if (CheckTable(in.table_id(), path, violations) && in.table_id() > kMaxBuiltTableId) {
-    violations.Add(Path(path, "table_id"), "this version has table 0 only", ViolationList::Kind::kUnimplemented);
-  }
+  CheckTable(in.table_id(), path, violations);
   CheckPriority(in.priority(), path, violations);
   CheckTimeouts(in, path, violations);
   const size_t before = violations.count();
   MatchFromProto(in.match(), Path(path, "match"), violations, out.match);
   KnownHeaders headers = HeadersOf(out.match);
   headers.anything = violations.count() != before;
-  ActionsFromProto(in.actions(), headers, limits.actions_per_flow, &path, violations, out.actions);
+  ActionsFromProto(in.actions(), headers, static_cast<int>(in.table_id()), limits.actions_per_flow, &path, violations,
+                   out.actions);
   out.table_id = static_cast<uint8_t>(in.table_id());
   out.priority = static_cast<uint16_t>(in.priority());
   out.cookie = in.cookie();

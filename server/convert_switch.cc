@@ -68,8 +68,19 @@ void SettingsToProto(const Settings& settings, v1::Settings* out) {
   DurationToProto(classifier.resort_period, out->mutable_resort_period());
 }
 
+void MissPolicyFromProto(v1::MissPolicy in, const Path& path, ViolationList& violations, MissPolicy& out) {
+  if (in == v1::MISS_POLICY_DROP) {
+    out = MissPolicy::kDrop;
+  } else if (in == v1::MISS_POLICY_CONTINUE) {
+    out = MissPolicy::kContinue;
+  } else {
+    violations.Add(path, "give MISS_POLICY_DROP or MISS_POLICY_CONTINUE");
+  }
+}
+
 void TableToProto(const TableInfo& table, v1::Table* out) {
   out->set_id(table.id);
+  out->set_miss_policy(table.miss_policy == MissPolicy::kContinue ? v1::MISS_POLICY_CONTINUE : v1::MISS_POLICY_DROP);
   out->set_flow_count(table.flow_count);
   out->set_mask_count(table.mask_count);
   out->set_lookups(table.lookups);

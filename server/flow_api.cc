@@ -82,18 +82,21 @@ FlowChange FlowApi::UpdateFrom(const v1::UpdateFlowRequest& in, const Path* at) 
   ViolationList violations;
   struct UpdateFlow change;
   KnownHeaders headers;
+  int table_id = kAnyTable;
   FlowKeyFromProto(in.key(), Path(at, "key"), violations, change.key);
   if (!violations.empty()) {
     headers.anything = true;
   } else if (const auto* identity = std::get_if<FlowIdentity>(&change.key)) {
     headers = HeadersOf(identity->match);
+    table_id = identity->table_id;
   } else {
     // An id is never used again, so the match that is read here stays right.
     const absl::StatusOr<FlowInfo> flow = flows_.Get(change.key);
     if (!flow.ok()) return flow.status();
     headers = HeadersOf(flow->spec.match);
+    table_id = flow->spec.table_id;
   }
-  ActionsFromProto(in.actions(), headers, limits_.actions_per_flow, at, violations, change.actions);
+  ActionsFromProto(in.actions(), headers, table_id, limits_.actions_per_flow, at, violations, change.actions);
   if (!violations.empty()) return violations.ToStatus();
   if (in.has_cookie()) change.cookie = in.cookie();
   change.reset_stats = in.reset_stats();

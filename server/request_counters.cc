@@ -17,6 +17,7 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.PortService/DeletePort",
     "sluice.v1.PortService/ListPorts",
     "sluice.v1.TableService/ListTables",
+    "sluice.v1.TableService/UpdateTable",
     "sluice.v1.TableService/ListMasks",
     "sluice.v1.TableService/ResortMasks",
     "sluice.v1.SwitchService/GetSwitch",

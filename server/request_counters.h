@@ -31,6 +31,7 @@ enum class Method : uint8_t {
   kDeletePort,
   kListPorts,
   kListTables,
+  kUpdateTable,
   kListMasks,
   kResortMasks,
   kGetSwitch,
@@ -38,7 +39,7 @@ enum class Method : uint8_t {
   kGetSettings,
   kUpdateSettings,
 };
-inline constexpr int kMethodCount = 19;
+inline constexpr int kMethodCount = 20;
 
 class RequestCounters {
  public:

@@ -50,8 +50,13 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
                                         v1::GetCapabilitiesResponse* response) const {
   FieldsToProto(response);
   const auto* actions = v1::Action::descriptor()->FindOneofByName("action");
-  for (int i = 0; i < actions->field_count(); ++i) response->add_actions(actions->field(i)->name());
-  response->set_max_table_id(kMaxBuiltTableId);
+  for (int i = 0; i < actions->field_count(); ++i) {
+    const int number = actions->field(i)->number();
+    const bool built = number != v1::Action::kGroupFieldNumber && number != v1::Action::kMeterFieldNumber &&
+                       number != v1::Action::kControllerFieldNumber;
+    if (built) response->add_actions(actions->field(i)->name());
+  }
+  response->set_max_table_id(kMaxTableId);
   response->set_max_flows(flows_.limits().max_flows);
   response->set_max_masks_per_table(flows_.limits().max_masks_per_table);
   response->set_max_actions_per_flow(limits_.actions_per_flow);
@@ -90,6 +95,20 @@ absl::Status SwitchApi::UpdateSettings(const v1::UpdateSettingsRequest& request,
 
 absl::Status SwitchApi::ListTables(const v1::ListTablesRequest&, v1::ListTablesResponse* response) const {
   for (const TableInfo& table : flows_.Tables()) TableToProto(table, response->add_tables());
+  return absl::OkStatus();
+}
+
+absl::Status SwitchApi::UpdateTable(const v1::UpdateTableRequest& request, v1::UpdateTableResponse* response) {
+  ViolationList violations;
+  MissPolicy policy = MissPolicy::kDrop;
+  if (request.table_id() > kMaxTableId) {
+    violations.Add(Path("table_id"), absl::StrCat("there is no table ", request.table_id(), ": 0 to ", kMaxTableId));
+  }
+  MissPolicyFromProto(request.miss_policy(), Path("miss_policy"), violations, policy);
+  if (!violations.empty()) return violations.ToStatus();
+  const auto id = static_cast<uint8_t>(request.table_id());
+  flows_.SetMissPolicy(id, policy);
+  TableToProto(flows_.Table(id), response->mutable_table());
   return absl::OkStatus();
 }
 

@@ -37,6 +37,7 @@ class SwitchApi {
   absl::Status GetSettings(const v1::GetSettingsRequest& request, v1::GetSettingsResponse* response) const;
   absl::Status UpdateSettings(const v1::UpdateSettingsRequest& request, v1::UpdateSettingsResponse* response);
   absl::Status ListTables(const v1::ListTablesRequest& request, v1::ListTablesResponse* response) const;
+  absl::Status UpdateTable(const v1::UpdateTableRequest& request, v1::UpdateTableResponse* response);
   absl::Status ListMasks(const v1::ListMasksRequest& request, v1::ListMasksResponse* response) const;
   absl::Status ResortMasks(const v1::ResortMasksRequest& request, v1::ResortMasksResponse* response);
 

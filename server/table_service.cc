@@ -22,6 +22,13 @@ class TableService final : public v1::TableService::CallbackService {
     return reactor;
   }
 
+  ServerUnaryReactor* UpdateTable(CallbackServerContext* context, const v1::UpdateTableRequest* request,
+                                  v1::UpdateTableResponse* response) override {
+    ServerUnaryReactor* reactor = context->DefaultReactor();
+    Reply(reactor, requests_, Method::kUpdateTable, api_.UpdateTable(*request, response));
+    return reactor;
+  }
+
   ServerUnaryReactor* ListMasks(CallbackServerContext* context, const v1::ListMasksRequest* request,
                                 v1::ListMasksResponse* response) override {
     ServerUnaryReactor* reactor = context->DefaultReactor();

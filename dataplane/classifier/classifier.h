@@ -78,6 +78,7 @@
 
 #include "dataplane/classifier/change_log.h"
 #include "dataplane/classifier/entry.h"
+#include "dataplane/classifier/miss_policy.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/packet/key.h"
 
@@ -124,6 +125,13 @@ class Classifier {
   // and of these the ones with an entry.
   void CountRemembered(unsigned worker, uint8_t table_id, unsigned packets, unsigned matches);
 
+  // A worker's, and any other thread's.
+  MissPolicy miss_policy(uint8_t table_id) const { return miss_policies_[table_id].load(std::memory_order_relaxed); }
+  // The writer's: from every worker's next packet on.
+  void SetMissPolicy(uint8_t table_id, MissPolicy policy) {
+    miss_policies_[table_id].store(policy, std::memory_order_relaxed);
+  }
+
   // The writer's: of versions to come. Returns the one before.
   std::unique_ptr<const Interest> SetInterest(std::unique_ptr<const Interest> interest);
   const Interest& interest() const { return *interest_.load(std::memory_order_relaxed); }
@@ -138,6 +146,7 @@ class Classifier {
   std::atomic<const Interest*> interest_;
   ChangeLog log_;
   alignas(64) std::array<std::atomic<ClassifierTable*>, 256> tables_{};
+  std::array<std::atomic<MissPolicy>, 256> miss_policies_{};
 };
 
 }  // namespace sluice

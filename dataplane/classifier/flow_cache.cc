@@ -46,7 +46,7 @@ FlowCache::FlowCache(uint32_t entries)
 FlowCache::Counts FlowCache::Lookup(Classifier& classifier, unsigned worker, uint8_t table_id, const TableView& view,
                                     const PacketKey* keys, unsigned n, const ClassifierEntry** entries) {
   for (unsigned i = 0; i < n; ++i) {
-    fingerprints_[i] = view.interest->FingerprintOf(keys[i]);
+    fingerprints_[i] = view.interest->FingerprintOf(keys[i], table_id);
     __builtin_prefetch(&BucketOf(fingerprints_[i]));
   }
   const Found found = Find(view, keys, n, entries);

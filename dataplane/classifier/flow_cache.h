@@ -1,8 +1,8 @@
 // A worker's own memory of answers: from a packet's fingerprint to the entry
 // that a lookup gave for it, or to none.
 //
-// A packet's fingerprint is 64 keyed bits of those parts of its key that some
-// flow looks at (interest.h). It names the packet's answer as long as no two
+// A packet's fingerprint in a table is 64 keyed bits of those parts of its key
+// that some flow looks at (interest.h). It names the packet's answer as long as no two
 // keys in use share one: a packet takes another's answer once in about 2^60
 // lookups, and nobody outside can make it happen, since the key is random.
 //
@@ -47,7 +47,7 @@ class FlowCache {
     uint64_t evictions = 0;  // answers that may have held and were replaced
   };
 
-  // As Classifier::Lookup, from memory where it can be. Of one table, always the same.
+  // As Classifier::Lookup, from memory where it can be.
   Counts Lookup(Classifier& classifier, unsigned worker, uint8_t table_id, const TableView& view, const PacketKey* keys,
                 unsigned n, const ClassifierEntry** entries);
 

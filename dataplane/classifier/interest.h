@@ -32,10 +32,10 @@ struct Interest {
     }
   }
 
-  // The two lowest bits are set: one is the cache's mark, the other tells a
-  // fingerprint from none. A fingerprint says nothing under another interest.
-  uint64_t FingerprintOf(const PacketKey& key) const {
-    uint64_t hash = hash_key.seed;
+  // Of a packet in a table. The two lowest bits are set: one is the cache's mark, the
+  // other tells a fingerprint from none. A fingerprint says nothing under another interest.
+  uint64_t FingerprintOf(const PacketKey& key, uint8_t table_id) const {
+    uint64_t hash = hash_key.seed ^ table_id * hash_key.multiplier;
     for (unsigned i = 0; i < word_count; ++i) {
       hash = MixWord(hash, WordOf(key, word_index[i]) & word_mask[i], hash_key.multiplier);
     }

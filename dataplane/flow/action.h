@@ -13,32 +13,53 @@ namespace sluice {
 // Port numbers that users may give: as in OpenFlow 1.0.
 inline constexpr uint32_t kMaxPortNumber = 0xfeff;
 
+// Action::… says which of its members a type uses.
 enum class ActionType : uint8_t {
-  kOutput,        // to Action::port
+  kOutput,        // to port
   kOutputInPort,  // back to the port that received the packet
   kOutputAll,     // to every enabled port but that one
-  kSetField,      // Action::field, value, mask
-  kPushVlan,      // Action::tpid, only_if_untagged
+  kOutputFlood,   // as kOutputAll
+  kOutputNormal,  // as a MAC-learning switch would
+  kOutputField,   // to the port that stands in field, bits of it from source_bit on
+  kSetField,      // field, value, mask
+  kMoveField,     // bits of field from source_bit on become those of destination from destination_bit on
+  kPushVlan,      // tpid, only_if_untagged
   kPopVlan,
+  kPushMpls,  // tpid: the EtherType that the frame gets
+  kPopMpls,   // tpid: likewise
   kDecTtl,
+  kDecMplsTtl,
+  kGroup,       // port: the group's id
+  kMeter,       // port: the meter's id
+  kController,  // port: how many bytes at most
+  kClearActions,
+  kGotoTable,  // port: the table's id; the last action of a list
 };
 
 struct Action {
   ActionType type{};
   Field field = Field::kNone;
   bool only_if_untagged = false;
-  uint16_t tpid = 0;  // host order
+  bool deferred = false;  // not done but put into the packet's action set
+  uint16_t tpid = 0;      // host order
+  uint8_t source_bit = 0;
+  uint8_t destination_bit = 0;
   uint32_t port = 0;
+  uint8_t bits = 0;
+  Field destination = Field::kNone;
   absl::uint128 value = 0;
   absl::uint128 mask = 0;
 
   friend bool operator==(const Action&, const Action&) = default;
 };
+static_assert(sizeof(Action) == 48);
 
-inline bool IsOutput(const Action& action) {
-  return action.type == ActionType::kOutput || action.type == ActionType::kOutputInPort ||
-         action.type == ActionType::kOutputAll;
-}
+// Of the types whose sending the packet itself shows: what comes after the last
+// of them in a list without goto_table or deferred actions has no effect.
+inline bool IsOutput(const Action& action) { return action.type <= ActionType::kOutputField; }
+
+// Of outputs that send the frame as it is to ports that exist without looking at it.
+inline bool IsPlainOutput(const Action& action) { return action.type <= ActionType::kOutputFlood && !action.deferred; }
 
 // In order; none: drop.
 using ActionList = std::vector<Action>;

@@ -14,7 +14,8 @@ constexpr auto kAlignment = std::align_val_t{alignof(StoredActions)};
 size_t HashOf(std::span<const Action> actions) {
   size_t hash = actions.size();
   for (const Action& a : actions) {
-    hash = absl::HashOf(hash, a.type, a.field, a.only_if_untagged, a.tpid, a.port, a.value, a.mask);
+    hash = absl::HashOf(hash, a.type, a.field, a.only_if_untagged, a.deferred, a.tpid, a.source_bit, a.destination_bit,
+                        a.port, a.bits, a.destination, a.value, a.mask);
   }
   return hash;
 }
@@ -22,6 +23,7 @@ size_t HashOf(std::span<const Action> actions) {
 // Describes the list in its header if that is all there is to it.
 void Summarize(std::span<const Action> actions, StoredActions& list) {
   if (actions.empty() || actions.back().type != ActionType::kOutput) return;
+  if (std::ranges::any_of(actions, &Action::deferred)) return;
   for (const Action& action : actions.first(actions.size() - 1)) {
     const bool address = action.field == Field::kEthDst || action.field == Field::kEthSrc;
     if (action.type == ActionType::kSetField && address) {
@@ -35,9 +37,7 @@ void Summarize(std::span<const Action> actions, StoredActions& list) {
   list.only_port = actions.back().port;
 }
 
-bool Rewrites(std::span<const Action> actions) {
-  return !std::ranges::all_of(actions, [](const Action& action) { return IsOutput(action); });
-}
+bool Rewrites(std::span<const Action> actions) { return !std::ranges::all_of(actions, IsPlainOutput); }
 
 }  // namespace
 

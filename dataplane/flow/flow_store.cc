@@ -45,8 +45,7 @@ FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const
       flow_slab_(sizeof(Flow)),
       version_(classifier_.version() + 1) {
   for (size_t i = 0; i < entry_slabs_.size(); ++i) entry_slabs_[i] = std::make_unique<Slab>(kEntryStep * i);
-  classifier_.AddTable(0, &ObtainTable(0));
-  in_use_.set(0);
+  Use(ObtainTable(0));
 }
 
 FlowStore::~FlowStore() {
@@ -163,12 +162,7 @@ void FlowStore::UndoRemove(Flow& flow) {
 }
 
 void FlowStore::Publish() {
-  for (const Subtable* subtable : touched_) {
-    ClassifierTable& table = subtable->standing.table;
-    if (in_use_[table.id()]) continue;
-    classifier_.AddTable(table.id(), &table);
-    in_use_.set(table.id());
-  }
+  for (const Subtable* subtable : touched_) Use(subtable->standing.table);
   Settle();
   PublishInterest();
   classifier_.Publish(version_++);
@@ -247,6 +241,24 @@ void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
   info.spec.cookie = flow.cookie;
   info.stats = Sum(flow.index, flow.counters);
   info.create_time = absl::FromUnixNanos(flow.created_unix_ns);
+}
+
+TableInfo FlowStore::Info(uint8_t table_id) const {
+  TableInfo info{.id = table_id};
+  if (table(table_id) != nullptr) info = table(table_id)->Info();
+  info.miss_policy = classifier_.miss_policy(table_id);
+  return info;
+}
+
+void FlowStore::SetMissPolicy(uint8_t table_id, MissPolicy policy) {
+  Use(ObtainTable(table_id));
+  classifier_.SetMissPolicy(table_id, policy);
+}
+
+void FlowStore::Use(ClassifierTable& table) {
+  if (in_use_[table.id()]) return;
+  classifier_.AddTable(table.id(), &table);
+  in_use_.set(table.id());
 }
 
 ClassifierTable& FlowStore::ObtainTable(uint8_t id) {

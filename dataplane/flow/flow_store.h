@@ -108,9 +108,12 @@ class FlowStore {
   void Describe(const Flow& flow, FlowInfo& info) const;
   // Null where there is none.
   const ClassifierTable* table(uint8_t id) const { return in_use_[id] ? tables_[id].get() : nullptr; }
+  TableInfo Info(uint8_t table_id) const;
+  void SetMissPolicy(uint8_t table_id, MissPolicy policy);
 
  private:
   ClassifierTable& ObtainTable(uint8_t id);
+  void Use(ClassifierTable& table);
   ClassifierEntry* NewEntry(Flow& flow, uint64_t rank, std::span<const Action> actions);
   void LinkEntry(ClassifierEntry* entry);
   void DropEntry(ClassifierEntry* entry);

@@ -303,11 +303,18 @@ std::vector<TableInfo> FlowTable::Tables() const {
   return impl_->WithStore([](FlowStore& store) {
     std::vector<TableInfo> tables;
     for (unsigned id = 0; id < 256; ++id) {
-      const ClassifierTable* table = store.table(static_cast<uint8_t>(id));
-      if (table != nullptr) tables.push_back(table->Info());
+      if (store.table(static_cast<uint8_t>(id)) != nullptr) tables.push_back(store.Info(static_cast<uint8_t>(id)));
     }
     return tables;
   });
+}
+
+TableInfo FlowTable::Table(uint8_t table_id) const {
+  return impl_->WithStore([table_id](FlowStore& store) { return store.Info(table_id); });
+}
+
+void FlowTable::SetMissPolicy(uint8_t table_id, MissPolicy policy) {
+  impl_->WithStore([&](FlowStore& store) { store.SetMissPolicy(table_id, policy); });
 }
 
 std::vector<MaskInfo> FlowTable::Masks(uint8_t table_id) const {

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "dataplane/classifier/miss_policy.h"
 #include "dataplane/classifier/options.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/match.h"
@@ -108,6 +109,7 @@ struct FlowTableLimits {
 
 struct TableInfo {
   uint8_t id = 0;
+  MissPolicy miss_policy = MissPolicy::kDrop;
   uint64_t flow_count = 0;
   uint32_t mask_count = 0;
   uint64_t lookups = 0;          // packets
@@ -160,6 +162,9 @@ class FlowTable {
 
   uint64_t size() const;
   std::vector<TableInfo> Tables() const;
+  TableInfo Table(uint8_t table_id) const;
+  // From every worker's next packet on. The table counts what is looked up in it from then on.
+  void SetMissPolicy(uint8_t table_id, MissPolicy policy);
   // In the order in which a lookup tries them.
   std::vector<MaskInfo> Masks(uint8_t table_id) const;
   const FlowTableLimits& limits() const;

@@ -64,6 +64,9 @@ struct FieldLayout {
 
 const FieldLayout& LayoutOf(Field field);
 
+// Fields that no frame has, only the key: what flows of one table leave for those of later ones.
+inline bool IsPipelineField(Field field) { return LayoutOf(field).offset >= 128; }
+
 // Reads a field of a key as an unsigned number.
 absl::uint128 GetField(const PacketKey& key, Field field);
 

@@ -2,90 +2,163 @@
 
 #include <bit>
 
+#include "dataplane/packet/field.h"
 #include "dataplane/port/buffers.h"
+#include "dataplane/worker/prepare.h"
 
 namespace sluice {
 namespace {
 
-// How many actions there are up to the last output; 0: there is none.
-size_t UpToLastOutput(std::span<const Action> actions) {
-  size_t n = actions.size();
-  while (n != 0 && !IsOutput(actions[n - 1])) --n;
+// False: nobody sees what the action does, but by an action behind it.
+bool HasEffect(const Action& action) {
+  return IsOutput(action) || action.deferred || action.type >= ActionType::kGroup;
+}
+
+size_t UpToLastEffect(std::span<const Action> list) {
+  size_t n = list.size();
+  while (n != 0 && !HasEffect(list[n - 1])) --n;
   return n;
 }
 
+// A packet's field is there if the key's bits say so.
+bool Has(const PacketKey& key, Field field) {
+  const FieldLayout& layout = LayoutOf(field);
+  uint16_t bits;
+  std::memcpy(&bits, reinterpret_cast<const char*>(&key) + layout.required_offset, sizeof bits);
+  return (bits & layout.required) == layout.required;
+}
+
+absl::uint128 LowBits(unsigned bits) { return bits == 0 ? 0 : absl::Uint128Max() >> (128 - bits); }
+
 }  // namespace
 
-void Executor::Packet::NotSent(DropReason reason) {
-  if (has_cause) return;
-  has_cause = true;
-  cause = reason;
-}
-
-void Executor::RunAll(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst,
-                      unsigned i) {
-  Packet packet{.snapshot = snapshot, .ingress = ingress, .mbuf = burst.mbufs[i], .layout = burst.layouts[i]};
-  const size_t n = UpToLastOutput(actions);
+uint8_t Executor::Carry(PacketInHand& packet, std::span<const Action> list) {
+  const size_t n = UpToLastEffect(list);
   for (size_t at = 0; at < n && !packet.ended; ++at) {
-    if (IsOutput(actions[at])) {
-      Output(packet, actions[at], at + 1 == n);
+    const Action& action = list[at];
+    if (action.deferred) {
+      if (!set_.Add(action)) packet.Lose(DropReason::kActionSetFull);
+    } else if (action.type == ActionType::kClearActions) {
+      set_.Clear();
+    } else if (action.type == ActionType::kGotoTable) {
+      return static_cast<uint8_t>(action.port);
     } else {
-      Apply(packet, actions[at]);
+      Do(packet, action, at + 1 == n && set_.empty());
     }
   }
-  if (packet.mbuf != nullptr) FreeBuffer(packet.mbuf);
-  if (packet.forwarded) {
-    ++burst.totals.forwarded;
+  return 0;
+}
+
+void Executor::CarrySet(PacketInHand& packet) {
+  if (packet.lost) return;
+  packet.ended = false;
+  const std::span<const Action* const> actions = set_.InOrder();
+  for (size_t at = 0; at < actions.size() && !packet.ended; ++at) Do(packet, *actions[at], at + 1 == actions.size());
+}
+
+void Executor::Refresh(PacketInHand& packet) {
+  if (!packet.rewritten) return;
+  packet.rewritten = false;
+  ParseAgain(packet.mbuf, packet.snapshot.ports[packet.ingress].number, packet.key, packet.layout);
+}
+
+// `last`: the packet is not needed afterwards.
+void Executor::Do(PacketInHand& packet, const Action& action, bool last) {
+  if (IsOutput(action)) {
+    Output(packet, action, last);
   } else {
-    ++burst.totals.drops[static_cast<int>(packet.cause)];
+    Change(packet, action);
   }
 }
 
-void Executor::Apply(Packet& packet, const Action& action) {
-  if (action.type == ActionType::kPushVlan) {
-    if (!action.only_if_untagged || packet.layout.vlan_tags == 0) Push(packet, action.tpid);
-    return;
+void Executor::Change(PacketInHand& packet, const Action& action) {
+  switch (action.type) {
+    case ActionType::kSetField:
+      return Set(packet, action.field, action.value, action.mask);
+    case ActionType::kMoveField:
+      return Move(packet, action);
+    case ActionType::kPushVlan:
+      if (action.only_if_untagged && packet.layout.vlan_tags != 0) return;
+      return PushWith(packet, [&](Frame& frame) { return PushVlan(frame, packet.layout, action.tpid); });
+    default:
+      return ChangeFrame(packet, action);
   }
+}
+
+void Executor::ChangeFrame(PacketInHand& packet, const Action& action) {
   Frame frame = FrameOf(packet.mbuf);
-  if (action.type == ActionType::kSetField) {
-    SetField(frame, packet.layout, action.field, action.value, action.mask);
-  } else if (action.type == ActionType::kPopVlan) {
+  packet.rewritten = true;
+  if (action.type == ActionType::kPopVlan) {
     PopVlan(frame, packet.layout);
     PutFrame(packet.mbuf, frame);
   } else if (action.type == ActionType::kDecTtl && !DecrementTtl(frame, packet.layout)) {
-    packet.NotSent(DropReason::kTtl);
-    packet.ended = true;
+    packet.End(DropReason::kTtl);
   }
 }
 
-// A copy has its whole headroom again.
-void Executor::Push(Packet& packet, uint16_t tpid) {
+// Metadata and registers stand in the key alone.
+void Executor::Set(PacketInHand& packet, Field field, absl::uint128 value, absl::uint128 mask) {
+  if (IsPipelineField(field)) {
+    PutField(packet.key, field, (GetField(packet.key, field) & ~mask) | (value & mask));
+    return;
+  }
   Frame frame = FrameOf(packet.mbuf);
-  if (!PushVlan(frame, packet.layout, tpid)) {
+  SetField(frame, packet.layout, field, value, mask);
+  packet.rewritten = true;
+}
+
+void Executor::Move(PacketInHand& packet, const Action& action) {
+  Refresh(packet);
+  if (!Has(packet.key, action.field)) return;
+  const absl::uint128 bits = LowBits(action.bits);
+  const absl::uint128 value = GetField(packet.key, action.field) >> action.source_bit & bits;
+  Set(packet, action.destination, value << action.destination_bit, bits << action.destination_bit);
+}
+
+// A copy has its whole headroom again.
+template <typename Push>
+void Executor::PushWith(PacketInHand& packet, Push push) {
+  Frame frame = FrameOf(packet.mbuf);
+  packet.rewritten = true;
+  if (!push(frame)) {
     rte_mbuf* roomy = CopyBuffer(packet.mbuf, pool_);
-    if (roomy == nullptr) {
-      packet.NotSent(DropReason::kNoBuffers);
-      packet.ended = true;
-      return;
-    }
+    if (roomy == nullptr) return packet.Lose(DropReason::kNoBuffers);
     FreeBuffer(packet.mbuf);
     packet.mbuf = roomy;
     frame = FrameOf(roomy);
-    PushVlan(frame, packet.layout, tpid);
+    push(frame);
   }
   PutFrame(packet.mbuf, frame);
 }
 
-void Executor::Output(Packet& packet, const Action& action, bool last) {
-  if (action.type == ActionType::kOutputAll) return OutputAll(packet, last);
-  const bool back = action.type == ActionType::kOutputInPort;
-  const uint8_t port = back ? packet.ingress : packet.snapshot.IndexOf(action.port);
+void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
+  switch (action.type) {
+    case ActionType::kOutputAll:
+    case ActionType::kOutputFlood:
+      return OutputAll(packet, last);
+    case ActionType::kOutputInPort:
+      return Send(packet, packet.ingress, last);
+    case ActionType::kOutputField:
+      return OutputField(packet, action, last);
+    default:
+      return OutputTo(packet, action.port, last);
+  }
+}
+
+void Executor::OutputField(PacketInHand& packet, const Action& action, bool last) {
+  Refresh(packet);
+  const absl::uint128 number = GetField(packet.key, action.field) >> action.source_bit & LowBits(action.bits);
+  OutputTo(packet, number > kMaxPortNumber ? 0 : static_cast<uint32_t>(number), last);
+}
+
+void Executor::OutputTo(PacketInHand& packet, uint32_t number, bool last) {
+  const uint8_t port = packet.snapshot.IndexOf(number);
   if (port == Snapshot::kNoPort) return packet.NotSent(DropReason::kNoSuchPort);
-  if (port == packet.ingress && !back) return packet.NotSent(DropReason::kOutputToIngress);
+  if (port == packet.ingress) return packet.NotSent(DropReason::kOutputToIngress);
   Send(packet, port, last);
 }
 
-void Executor::OutputAll(Packet& packet, bool last) {
+void Executor::OutputAll(PacketInHand& packet, bool last) {
   uint32_t rest = packet.snapshot.enabled & ~(1u << packet.ingress);
   if (rest == 0) return packet.NotSent(DropReason::kOutputToIngress);
   for (; rest != 0; rest &= rest - 1) {
@@ -94,7 +167,7 @@ void Executor::OutputAll(Packet& packet, bool last) {
   }
 }
 
-void Executor::Send(Packet& packet, uint8_t port, bool last) {
+void Executor::Send(PacketInHand& packet, uint8_t port, bool last) {
   const PortView& view = packet.snapshot.ports[port];
   packet.forwarded = true;
   if (last) {

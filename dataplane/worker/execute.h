@@ -1,10 +1,10 @@
-// Carries out a flow's actions on a packet, and decides what became of it.
+// Carries out actions on a packet.
 //
-// Actions run in their order up to the last output; what follows has no effect
-// that anybody could see. Every output but the last sends a copy of the packet
-// as it is then. A packet with an output is forwarded, even if the copy is lost
-// at the port; else it is dropped for the first cause met, or as action_drop if
-// its actions have no output at all.
+// Lists run in their order up to the last action that anybody could see the
+// effect of. Every output but the last sends a copy of the packet as it is then.
+// A packet with an output is forwarded, even if the copy is lost at the port; else
+// it is dropped for the first cause met, or as action_drop if its actions have
+// no output at all.
 //
 // One a worker, used by that worker only.
 
@@ -16,7 +16,9 @@
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
 #include "dataplane/packet/rewrite.h"
+#include "dataplane/worker/action_set.h"
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/packet_in_hand.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
 
@@ -26,14 +28,13 @@ class Executor {
  public:
   Executor(rte_mempool* pool, Transmitter& transmitter) : pool_(pool), transmitter_(transmitter) {}
 
-  // Takes packets i to end - 1 of the burst, received on snapshot.ports[ingress].
-  void Run(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i,
-           unsigned end) {
+  // For a list whose header says all there is to do: takes packets i to end - 1 of
+  // the burst, received on snapshot.ports[ingress], and returns true.
+  bool RunSimple(const Snapshot& snapshot, uint8_t ingress, const StoredActions& list, Burst& burst, unsigned i,
+                 unsigned end) {
     const uint8_t port = snapshot.IndexOf(list.only_port);
-    if (port == Snapshot::kNoPort || port == ingress) [[unlikely]] {
-      for (; i < end; ++i) RunAll(snapshot, ingress, list.actions(), burst, i);
-      return;
-    }
+    if (port == Snapshot::kNoPort || port == ingress) [[unlikely]]
+      return false;
     const bool rewrites = list.rewrites;
     const PortView& view = snapshot.ports[port];
     for (; i < end; ++i) {
@@ -41,22 +42,20 @@ class Executor {
       transmitter_.Send(view, port, burst.mbufs[i], burst.layouts[i].vlan_tags);
       ++burst.totals.forwarded;
     }
+    return true;
   }
 
+  // Of each packet that is carried by the functions below, first.
+  void Begin() { set_.Clear(); }
+  // Carries out a flow's list. Returns the table to go to, 0: none; then, or if the
+  // packet's way has ended, it may be gone.
+  uint8_t Carry(PacketInHand& packet, std::span<const Action> list);
+  // Carries out what was put into the packet's action set: at the end of its way, also where a TTL ended that.
+  void CarrySet(PacketInHand& packet);
+  // Brings the packet's key in line with its bytes.
+  void Refresh(PacketInHand& packet);
+
  private:
-  struct Packet {
-    const Snapshot& snapshot;
-    uint8_t ingress;
-    rte_mbuf* mbuf;
-    HeaderLayout layout;
-    bool forwarded = false;
-    bool ended = false;  // by expiry or for want of a buffer
-    bool has_cause = false;
-    DropReason cause = DropReason::kActionDrop;
-
-    void NotSent(DropReason reason);
-  };
-
   // As the list's header says. False: the packet's time was over, and it is gone.
   static bool Rewrite(const StoredActions& list, Burst& burst, unsigned i) {
     Frame frame = FrameOf(burst.mbufs[i]);
@@ -67,15 +66,22 @@ class Executor {
     SetAddresses(frame, list.addresses);
     return true;
   }
-  void RunAll(const Snapshot& snapshot, uint8_t ingress, std::span<const Action> actions, Burst& burst, unsigned i);
-  void Apply(Packet& packet, const Action& action);
-  void Push(Packet& packet, uint16_t tpid);
-  void Output(Packet& packet, const Action& action, bool last);
-  void OutputAll(Packet& packet, bool last);
-  void Send(Packet& packet, uint8_t port, bool last);
+  void Do(PacketInHand& packet, const Action& action, bool last);
+  void Change(PacketInHand& packet, const Action& action);
+  void ChangeFrame(PacketInHand& packet, const Action& action);
+  void Set(PacketInHand& packet, Field field, absl::uint128 value, absl::uint128 mask);
+  void Move(PacketInHand& packet, const Action& action);
+  template <typename Push>
+  void PushWith(PacketInHand& packet, Push push);
+  void Output(PacketInHand& packet, const Action& action, bool last);
+  void OutputTo(PacketInHand& packet, uint32_t number, bool last);
+  void OutputField(PacketInHand& packet, const Action& action, bool last);
+  void OutputAll(PacketInHand& packet, bool last);
+  void Send(PacketInHand& packet, uint8_t port, bool last);
 
   rte_mempool* const pool_;
   Transmitter& transmitter_;
+  ActionSet set_;
 };
 
 }  // namespace sluice

@@ -1,7 +1,10 @@
 // Statistics of a burst, gathered so that each flow is counted once.
 //
-// A table of 64 places finds a flow's sum by its address; packets stay in their
-// order. Workers only.
+// A table of 128 places finds a flow's sum by its address; packets stay in their
+// order. A burst that hits more flows than there is room for, on a long way
+// through many tables, counts some of them more than once.
+//
+// Workers only.
 
 #pragma once
 
@@ -9,6 +12,7 @@
 #include <cstdint>
 
 #include "dataplane/classifier/classifier.h"
+#include "dataplane/worker/clock.h"
 
 namespace sluice {
 
@@ -19,6 +23,8 @@ class FlowHits {
     sum.packets += packets;
     sum.bytes += bytes;
   }
+  // No room for another flow.
+  bool Full() const { return used_ == kSums; }
 
   // Calls count(entry, packets, bytes) for each flow and starts anew.
   template <typename Count>
@@ -29,6 +35,8 @@ class FlowHits {
   }
 
  private:
+  static constexpr unsigned kSums = 2 * kBatch;
+
   struct Sum {
     const ClassifierEntry* entry;
     uint32_t packets;
@@ -37,7 +45,7 @@ class FlowHits {
 
   Sum& SumOf(const ClassifierEntry* entry) {
     // The multiplier spreads addresses, whose low bits are all alike.
-    uint32_t at = static_cast<uint32_t>((reinterpret_cast<uintptr_t>(entry) * 0x9e3779b97f4a7c15u) >> 58);
+    uint32_t at = static_cast<uint32_t>((reinterpret_cast<uintptr_t>(entry) * 0x9e3779b97f4a7c15u) >> 57);
     while (places_[at] != 0) {
       Sum& sum = sums_[places_[at] - 1];
       if (sum.entry == entry) return sum;
@@ -49,8 +57,32 @@ class FlowHits {
   }
 
   unsigned used_ = 0;
-  std::array<uint8_t, 2 * kBatch> places_{};  // 0: free; else index into sums_, plus one
-  std::array<Sum, kBatch> sums_;
+  std::array<uint8_t, 2 * kSums> places_{};  // 0: free; else index into sums_, plus one
+  std::array<Sum, kSums> sums_;
+};
+
+// The same for one worker, into the flows' counters.
+class FlowCounting {
+ public:
+  // clock outlives it.
+  FlowCounting(unsigned worker, WorkerClock& clock) : worker_(worker), clock_(clock) {}
+
+  void Add(const ClassifierEntry* entry, uint32_t packets, uint64_t bytes) {
+    if (hits_.Full()) [[unlikely]]
+      Flush();
+    hits_.Add(entry, packets, bytes);
+  }
+  void Flush() {
+    const int64_t now = clock_.UnixNanoseconds(WorkerClock::Cycles());
+    hits_.Flush([&](const ClassifierEntry& entry, uint64_t packets, uint64_t bytes) {
+      entry.Count(worker_, packets, bytes, now);
+    });
+  }
+
+ private:
+  const unsigned worker_;
+  WorkerClock& clock_;
+  FlowHits hits_;
 };
 
 }  // namespace sluice

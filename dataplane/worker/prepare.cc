@@ -81,6 +81,10 @@ bool PullIntoFirst(rte_mbuf* mbuf) {
   return pulled;
 }
 
+void ParseAgain(rte_mbuf* mbuf, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
+  ParsePulled<Parse>(mbuf, in_port, key, layout);
+}
+
 void Prepare(Burst& burst, uint32_t in_port, bool beyond_link) {
   beyond_link ? PrepareWith<Parse>(burst, in_port) : PrepareWith<ParseLink>(burst, in_port);
 }

@@ -15,6 +15,10 @@ namespace sluice {
 // a buffer (no_buffers).
 void Prepare(Burst& burst, uint32_t in_port, bool beyond_link);
 
+// Parses a frame that was rewritten, as deep as can be, whatever the flows look at.
+// Headers longer than a buffer leave what is behind them absent.
+void ParseAgain(rte_mbuf* mbuf, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
+
 // Moves bytes from later segments into the first as far as they fit. False if
 // none did.
 bool PullIntoFirst(rte_mbuf* mbuf);

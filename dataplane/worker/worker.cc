@@ -12,6 +12,11 @@
 #include "dataplane/worker/prepare.h"
 
 namespace sluice {
+namespace {
+
+constexpr uint8_t kFirstTable = 0;
+
+}  // namespace
 
 Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
                const std::atomic<const Snapshot*>& snapshot)
@@ -20,16 +25,16 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       reclaimer_(reclaimer),
       snapshot_(snapshot),
       sleeper_(options.id),
+      hits_(options.id, clock_),
       transmitter_(options.id, pool),
-      executor_(pool, transmitter_) {}
+      executor_(pool, transmitter_),
+      lookup_(options.id, classifier, counters_),
+      pipeline_(classifier, lookup_, executor_, hits_) {}
 
-Worker::~Worker() {
-  Stop();
-  delete cache_.load(std::memory_order_relaxed);
-}
+Worker::~Worker() { Stop(); }
 
 std::unique_ptr<FlowCache> Worker::SetCache(std::unique_ptr<FlowCache> cache) {
-  return std::unique_ptr<FlowCache>(cache_.exchange(cache.release(), std::memory_order_acq_rel));
+  return lookup_.SetCache(std::move(cache));
 }
 
 void Worker::Start() {
@@ -103,21 +108,6 @@ unsigned Worker::PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& qu
   return received;
 }
 
-void Worker::LookUp(const TableView& view) {
-  constexpr uint8_t kFirstTable = 0;
-  const PacketKey* keys = burst_.keys.data();
-  const ClassifierEntry** entries = burst_.entries.data();
-  if (FlowCache* cache = cache_.load(std::memory_order_acquire)) {
-    const FlowCache::Counts counts =
-        cache->Lookup(classifier_, options_.id, kFirstTable, view, keys, burst_.count, entries);
-    counters_.flow_cache_hits.Add(counts.hits);
-    counters_.flow_cache_misses.Add(counts.misses);
-    counters_.flow_cache_evictions.Add(counts.evictions);
-    return;
-  }
-  classifier_.Lookup(options_.id, kFirstTable, view.version, keys, burst_.count, entries);
-}
-
 // Of each packet: what is done with it and where it is counted. Flows next to
 // each other are mostly different ones where there are many.
 void Worker::AskForFlows() const {
@@ -133,27 +123,37 @@ void Worker::AskForFlows() const {
 // those next to each other.
 void Worker::Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress) {
   if (burst_.count == 0) return;
-  LookUp(view);
+  lookup_.Find(view, kFirstTable, burst_.keys.data(), burst_.count, burst_.entries.data());
   AskForFlows();
   for (unsigned i = 0, end = 0; i < burst_.count; i = end) {
     const ClassifierEntry* entry = burst_.entries[i];
     uint64_t bytes = 0;
     for (; end < burst_.count && burst_.entries[end] == entry; ++end) bytes += burst_.bytes[end];
     if (entry == nullptr) {
-      for (; i < end; ++i) burst_.Drop(burst_.mbufs[i], DropReason::kNoFlow);
+      Miss(snapshot, view, ingress, i, end);
       continue;
     }
     hits_.Add(entry, end - i, bytes);
-    executor_.Run(snapshot, ingress, *entry->actions, burst_, i, end);
+    if (executor_.RunSimple(snapshot, ingress, *entry->actions, burst_, i, end)) continue;
+    for (; i < end; ++i) pipeline_.Run(snapshot, view, ingress, burst_, i);
+  }
+}
+
+// Packets that no flow of the first table matches.
+void Worker::Miss(const Snapshot& snapshot, const TableView& view, uint8_t ingress, unsigned i, unsigned end) {
+  const bool drop = classifier_.miss_policy(kFirstTable) == MissPolicy::kDrop;
+  for (; i < end; ++i) {
+    if (drop) {
+      burst_.Drop(burst_.mbufs[i], DropReason::kNoFlow);
+    } else {
+      pipeline_.Run(snapshot, view, ingress, burst_, i);
+    }
   }
 }
 
 // Whoever sees these packets as received sees all that became of them.
 void Worker::Count(PortCounters& port, unsigned received) {
-  const int64_t now = clock_.UnixNanoseconds(WorkerClock::Cycles());
-  hits_.Flush([&](const ClassifierEntry& entry, uint64_t packets, uint64_t bytes) {
-    entry.Count(options_.id, packets, bytes, now);
-  });
+  hits_.Flush();
   counters_.bursts.Add(1);
   counters_.Commit(burst_.totals, [&] {
     port.receive_bytes.Add(burst_.received_bytes);

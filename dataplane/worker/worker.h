@@ -35,9 +35,11 @@
 #include "dataplane/worker/execute.h"
 #include "dataplane/worker/flow_hits.h"
 #include "dataplane/worker/idle.h"
+#include "dataplane/worker/pipeline.h"
 #include "dataplane/worker/reclaimer.h"
 #include "dataplane/worker/sleeper.h"
 #include "dataplane/worker/snapshot.h"
+#include "dataplane/worker/table_lookup.h"
 #include "dataplane/worker/transmit.h"
 
 struct rte_mempool;
@@ -84,9 +86,9 @@ class Worker {
   void Loop();
   unsigned Round();
   unsigned PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& queue);
-  void LookUp(const TableView& view);
   void AskForFlows() const;
   void Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress);
+  void Miss(const Snapshot& snapshot, const TableView& view, uint8_t ingress, unsigned i, unsigned end);
   void Count(PortCounters& port, unsigned received);
   void Sleep(uint64_t nanoseconds);
 
@@ -97,15 +99,16 @@ class Worker {
   std::atomic<bool> stop_{false};
   std::thread thread_;
 
-  std::atomic<FlowCache*> cache_{nullptr};
   WorkerClock clock_;
   IdleBackoff idle_;
   Sleeper sleeper_;
   Burst burst_;
-  FlowHits hits_;
+  FlowCounting hits_;
   Transmitter transmitter_;
   Executor executor_;
   alignas(64) WorkerCounters counters_;
+  TableLookup lookup_;
+  Pipeline pipeline_;
 };
 
 }  // namespace sluice

@@ -93,11 +93,12 @@ void CheckItem(const v1::BatchItem& item) {
   anything.anything = true;
   ViolationList violations;
   ActionList actions, again;
-  ActionsFromProto(item.update().actions(), anything, ApiLimits{}.actions_per_flow, nullptr, violations, actions);
+  ActionsFromProto(item.update().actions(), anything, kAnyTable, ApiLimits{}.actions_per_flow, nullptr, violations,
+                   actions);
   if (!Accepted(violations)) return;
   ProtoActions out;
   ActionsToProto(actions, &out);
-  ActionsFromProto(out, anything, ApiLimits{}.actions_per_flow, nullptr, violations, again);
+  ActionsFromProto(out, anything, kAnyTable, ApiLimits{}.actions_per_flow, nullptr, violations, again);
   if (!violations.empty() || again != actions) Fail("actions do not come back: " + item.DebugString());
 }
 

@@ -49,7 +49,7 @@ TEST_F(SwitchServiceTest, GetSwitchSaysWhatRuns) {
   EXPECT_GT(response.start_time().seconds(), 1'600'000'000);
   ASSERT_EQ(response.workers_size(), 1);
   EXPECT_EQ(response.workers(0).id(), 0u);
-  EXPECT_EQ(response.totals().drops_size(), 7);
+  EXPECT_EQ(response.totals().drops_size(), kDropReasonCount);
 }
 
 // A match on the field, with what it needs.
@@ -124,7 +124,7 @@ TEST_F(SwitchServiceTest, FieldsThatAreListedAreTakenAndOthersAreNot) {
 
 TEST_F(SwitchServiceTest, ActionsThatAreListedAreTaken) {
   const v1::GetCapabilitiesResponse capabilities = Capabilities();
-  EXPECT_EQ(capabilities.actions_size(), 5);
+  EXPECT_EQ(capabilities.actions_size(), 13);
   for (const std::string& name : capabilities.actions()) {
     v1::FlowSpec spec;
     v1::Action* action = spec.add_actions();
@@ -134,6 +134,17 @@ TEST_F(SwitchServiceTest, ActionsThatAreListedAreTaken) {
     if (name == "output") action->mutable_output()->set_port(1);
     if (name == "set_field") action->mutable_set_field()->set_field(v1::FIELD_ETH_DST);
     if (name == "push_vlan") action->mutable_push_vlan()->set_tpid(0x8100);
+    if (name == "push_mpls") action->mutable_push_mpls()->set_eth_type(0x8847);
+    if (name == "pop_mpls") {
+      *spec.mutable_match() = MatchBuilder().EthType(0x8847).match();
+      action->mutable_pop_mpls()->set_eth_type(0x0800);
+    }
+    if (name == "goto_table") action->mutable_goto_table()->set_table_id(1);
+    if (name == "output_field") action->mutable_output_field()->set_field(v1::FIELD_ETH_TYPE);
+    if (name == "move_field") {
+      action->mutable_move_field()->set_source(v1::FIELD_ETH_SRC);
+      action->mutable_move_field()->set_destination(v1::FIELD_ETH_DST);
+    }
     EXPECT_TRUE(Create(spec).ok()) << name;
   }
 }
@@ -152,7 +163,7 @@ TEST_F(SwitchServiceTest, LimitsThatAreListedAreThoseThatHold) {
   EXPECT_EQ(Create(spec).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   spec.clear_actions();
   spec.set_table_id(capabilities.max_table_id() + 1);
-  EXPECT_EQ(Create(spec).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(Create(spec).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 
   v1::BatchWriteRequest batch;
   batch.set_validate_only(true);

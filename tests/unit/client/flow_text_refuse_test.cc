@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=output:65280", "16: output: \"65280\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=output", "9: output: \"\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=output:LOCAL", "16: output to LOCAL is not supported by this version"},
-        Bad{"actions=output:NXM_NX_REG0[]", "16: output to NXM_NX_REG0[] is not supported by this version"},
+        Bad{"actions=output:NXM_NX_REG0[]", "16: field NXM_NX_REG0 is not supported by this version"},
         Bad{"actions=output(port=1,max_len=100)", "16: output to port=1,max_len=100 is not supported by this version"},
         Bad{"actions=\"eth0\"", "9: output: \"\"eth0\"\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=1:2", "11: port 1 takes no value"}, Bad{"actions=strip_vlan:1", "20: strip_vlan takes no value"},
@@ -208,9 +208,23 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=set_field(1:2:3:4:5:6->eth_src", "9: set_field has no end; expected \")\" or a closing quote"},
         Bad{"actions=resubmit(,1)", "9: action resubmit is not supported by this switch"},
         Bad{"actions=1,bundle_load(x)", "11: action bundle_load is not supported by this switch"},
-        Bad{"actions=goto_table:1", "9: action goto_table is not supported by this version"},
-        Bad{"actions=NORMAL", "9: action NORMAL is not supported by this version"},
-        Bad{"ip,actions=load:1->NXM_OF_IP_DST[]", "12: action load is not supported by this version"}));
+        Bad{"actions=goto_table:255", "20: goto_table: 255 is out of range; expected 0 to 254"},
+        Bad{"actions=goto_table", "9: goto_table has no value; expected a number, 0 to 254, decimal or 0x…"},
+        Bad{"actions=write_actions", "9: write_actions has no actions; expected write_actions(ACTION,...)"},
+        Bad{"actions=write_actions(output:2,bogus)", "32: unknown action \"bogus\""},
+        Bad{"actions=clear_actions:1", "23: clear_actions takes no value"},
+        Bad{"ip,actions=load:1->nw_src[0..32]",
+            "27: \"[0..32]\" names no bits of nw_src; expected nw_src[] or bits from "
+            "[0..31]"},
+        Bad{"ip,actions=load:256->nw_src[0..7]", "17: 256 does not fit into 8 bits"},
+        Bad{"ip,actions=load:1", "12: load has no \"->\"; expected load:VALUE->FIELD[BITS]"},
+        Bad{"actions=load:1->nw_src[]", "17: ip_src needs an IPv4 flow; write ip too"},
+        Bad{"ip,actions=load:1->in_port", "20: load cannot write in_port; expected a writable field"},
+        Bad{"ip,actions=move:nw_src[0..7]->nw_dst[0..8]", "17: move: 8 bits do not go into 9"},
+        Bad{"actions=move:nw_src[]->nw_dst[]", "14: ip_src needs an IPv4 flow; write ip too"},
+        Bad{"actions=push_mpls:5", "19: push_mpls: 5 is out of range; expected 1536 to 65535"},
+        Bad{"actions=controller(reason=action)", "20: controller: reason is not supported by this version"},
+        Bad{"actions=exit", "9: action exit is not supported by this version"}));
 
 }  // namespace
 }  // namespace sluice::client

@@ -74,6 +74,12 @@ Action SetTo(Field field, absl::uint128 value) {
   return {.type = ActionType::kSetField, .field = field, .value = value, .mask = absl::Uint128Max()};
 }
 
+Action GoTo(uint8_t table_id) { return {.type = ActionType::kGotoTable, .port = table_id}; }
+Action Deferred(Action action) {
+  action.deferred = true;
+  return action;
+}
+
 Match MatchOf(const std::vector<std::pair<Field, absl::uint128>>& fields) {
   Match match;
   for (const auto& [field, value] : fields) MatchOn(match, field, value, absl::Uint128Max());
@@ -109,8 +115,12 @@ PortStats TestSwitch::RemovePort(uint32_t number) {
 }
 
 uint64_t TestSwitch::AddFlow(const Match& match, ActionList actions, uint16_t priority) {
+  return AddFlowTo(0, match, std::move(actions), priority);
+}
+
+uint64_t TestSwitch::AddFlowTo(uint8_t table_id, const Match& match, ActionList actions, uint16_t priority) {
   CreateFlow create;
-  create.spec = {.priority = priority, .match = match, .actions = std::move(actions)};
+  create.spec = {.table_id = table_id, .priority = priority, .match = match, .actions = std::move(actions)};
   return WriteOne(*flows_, create).flow.id;
 }
 

@@ -36,6 +36,9 @@ void ReturnBuffers(std::vector<rte_mbuf*>& hoard);
 Action OutputTo(uint32_t port);
 Action Of(ActionType type);
 Action SetTo(Field field, absl::uint128 value);
+Action GoTo(uint8_t table_id);
+// Put into the action set.
+Action Deferred(Action action);
 // With all bits of each field.
 Match MatchOf(const std::vector<std::pair<Field, absl::uint128>>& fields);
 
@@ -52,6 +55,7 @@ class TestSwitch {
 
   // Returns the flow's id.
   uint64_t AddFlow(const Match& match, ActionList actions, uint16_t priority = 100);
+  uint64_t AddFlowTo(uint8_t table_id, const Match& match, ActionList actions, uint16_t priority = 100);
   // Returns the final counters.
   FlowStats DeleteFlow(uint64_t id);
   FlowStats StatsOf(uint64_t id) const;

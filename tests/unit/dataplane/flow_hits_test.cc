@@ -19,8 +19,8 @@ TEST(FlowHitsTest, SumsLikeAMap) {
     std::map<const ClassifierEntry*, std::pair<uint64_t, uint64_t>> expected;
     // Addresses as an allocator gives them, alike in their low and high bits.
     const uintptr_t step = uintptr_t{64} << random() % 12;
-    for (unsigned i = random() % (kBatch + 1); i != 0; --i) {
-      const ClassifierEntry* entry = EntryAt(0x7f0000000000 + step * (random() % 40));
+    for (unsigned i = random() % (2 * kBatch + 1); i != 0 && !hits.Full(); --i) {
+      const ClassifierEntry* entry = EntryAt(0x7f0000000000 + step * (random() % 80));
       const uint32_t packets = 1 + random() % 5;
       const uint64_t bytes = 60 + random() % 9000;
       hits.Add(entry, packets, bytes);

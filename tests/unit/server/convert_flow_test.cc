@@ -58,11 +58,52 @@ v1::Action DecTtl() {
   return action;
 }
 
+template <typename Message>
+v1::Action Of(Message* (v1::Action::*mutable_action)()) {
+  v1::Action action;
+  (action.*mutable_action)();
+  return action;
+}
+v1::Action Clear() { return Of(&v1::Action::mutable_clear_actions); }
+v1::Action Goto(uint32_t table_id) {
+  v1::Action action;
+  action.mutable_goto_table()->set_table_id(table_id);
+  return action;
+}
+v1::Action PushMpls(uint32_t eth_type) {
+  v1::Action action;
+  action.mutable_push_mpls()->set_eth_type(eth_type);
+  return action;
+}
+v1::Action PopMpls(uint32_t eth_type) {
+  v1::Action action;
+  action.mutable_pop_mpls()->set_eth_type(eth_type);
+  return action;
+}
+v1::Action Move(v1::Field from, v1::Field to, uint32_t from_bit, uint32_t to_bit, uint32_t bits) {
+  v1::Action action;
+  v1::MoveFieldAction* move = action.mutable_move_field();
+  move->set_source(from);
+  move->set_destination(to);
+  move->set_source_bit(from_bit);
+  move->set_destination_bit(to_bit);
+  move->set_bits(bits);
+  return action;
+}
+v1::Action WriteActions(const std::vector<v1::Action>& actions) {
+  v1::Action action;
+  for (const v1::Action& each : actions) *action.mutable_write_actions()->add_actions() = each;
+  return action;
+}
+
 TEST(FlowSpecTest, EveryActionComesBack) {
   const std::vector<v1::Action> all[] = {
       {Output(1), Output(65279), Reserved(v1::RESERVED_PORT_IN_PORT), Reserved(v1::RESERVED_PORT_ALL)},
       {PushVlan(), PushVlan(0x88a8, true), PopVlan(), DecTtl()},
       {SetField(v1::FIELD_IPV4_DST, 0x0a000000, 0xff000000), SetField(v1::FIELD_TCP_DST, 0)},
+      {Reserved(v1::RESERVED_PORT_FLOOD), Move(v1::FIELD_IPV4_SRC, v1::FIELD_IPV4_DST, 8, 0, 24), Clear()},
+      {WriteActions({DecTtl(), Output(3)}), PushMpls(0x8848)},
+      {PushMpls(0x8847), Of(&v1::Action::mutable_dec_mpls_ttl), PopMpls(0x0800), Goto(254)},
       {},
   };
   for (const std::vector<v1::Action>& actions : all) {
@@ -106,7 +147,7 @@ TEST(FlowSpecTest, EveryWritableFieldCanBeWrittenAndNoOther) {
     ActionList actions;
     ProtoActions in;
     *in.Add() = action;
-    ActionsFromProto(in, anything, 4, nullptr, violations, actions);
+    ActionsFromProto(in, anything, kAnyTable, 4, nullptr, violations, actions);
     EXPECT_EQ(violations.empty(), info.writable) << violations.ToStatus();
     if (!info.writable) {
       EXPECT_THAT(std::string(violations.ToStatus().message()),
@@ -165,7 +206,41 @@ v1::FlowSpec UnknownAction() {
 }
 
 const BadSpec kBadSpecs[] = {
-    {"TableOne", With([](v1::FlowSpec& s) { s.set_table_id(1); }), kNotBuilt, "flow.table_id", "table 0 only"},
+    {"TableBehindTheLast", With([](v1::FlowSpec& s) { s.set_table_id(255); }), kInvalid, "flow.table_id", "0 to 254"},
+    {"GotoItself", With([](v1::FlowSpec& s) {
+       s.set_table_id(3);
+       s.add_actions()->mutable_goto_table()->set_table_id(3);
+     }),
+     kInvalid, "flow.actions[0].goto_table.table_id", "not behind the flow's own table 3"},
+    {"GotoNotLast", With([](v1::FlowSpec& s) {
+       s.add_actions()->mutable_goto_table()->set_table_id(3);
+       *s.add_actions() = Output(1);
+     }),
+     kInvalid, "flow.actions[0]", "not the last action"},
+    {"GotoInSet",
+     With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_clear_actions(); }),
+     kInvalid, "flow.actions[0].write_actions.actions[0]", "cannot stand in write_actions"},
+    {"SetInSet",
+     With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_write_actions(); }),
+     kInvalid, "flow.actions[0].write_actions.actions[0]", "within write_actions"},
+    {"MoveTooMany", With([](v1::FlowSpec& s) {
+       v1::MoveFieldAction* move = s.add_actions()->mutable_move_field();
+       move->set_source(v1::FIELD_ETH_SRC);
+       move->set_destination(v1::FIELD_ETH_DST);
+       move->set_source_bit(40);
+       move->set_bits(9);
+     }),
+     kInvalid, "flow.actions[0].move_field.source_bit", "9 bits from bit 40 on are not within eth_src"},
+    {"MoveIntoInPort", With([](v1::FlowSpec& s) {
+       v1::MoveFieldAction* move = s.add_actions()->mutable_move_field();
+       move->set_source(v1::FIELD_IN_PORT);
+       move->set_destination(v1::FIELD_IN_PORT);
+     }),
+     kInvalid, "flow.actions[0].move_field.destination", "cannot be written"},
+    {"PushWrongMpls", With([](v1::FlowSpec& s) { s.add_actions()->mutable_push_mpls()->set_eth_type(0x0800); }),
+     kInvalid, "flow.actions[0].push_mpls.eth_type", "no EtherType of MPLS"},
+    {"PopWithoutMpls", With([](v1::FlowSpec& s) { s.add_actions()->mutable_pop_mpls()->set_eth_type(0x0800); }),
+     kInvalid, "flow.actions[0].pop_mpls", "pop_mpls needs eth_type 0x8847"},
     {"Table255", With([](v1::FlowSpec& s) { s.set_table_id(255); }), kInvalid, "flow.table_id", "0 to 254"},
     {"Priority", With([](v1::FlowSpec& s) { s.set_priority(65536); }), kInvalid, "flow.priority", "0 to 65535"},
     {"IdleTimeout", With([](v1::FlowSpec& s) { s.mutable_idle_timeout()->set_seconds(1); }), kNotBuilt,
@@ -182,7 +257,7 @@ const BadSpec kBadSpecs[] = {
     {"OutputNowhere", With([](v1::FlowSpec& s) { s.add_actions()->mutable_output(); }), kInvalid,
      "flow.actions[0].output", "set port or reserved"},
     {"OutputUnknownReserved", Spec({}, {Reserved(static_cast<v1::ReservedPort>(9))}), kInvalid,
-     "flow.actions[0].output.reserved", "RESERVED_PORT_IN_PORT or RESERVED_PORT_ALL"},
+     "flow.actions[0].output.reserved", "RESERVED_PORT_ALL or RESERVED_PORT_FLOOD"},
     {"OutputUnspecified", Spec({}, {Reserved(v1::RESERVED_PORT_UNSPECIFIED)}), kInvalid,
      "flow.actions[0].output.reserved", "unknown reserved port 0"},
     {"Tpid", Spec({}, {PushVlan(0x9100)}), kInvalid, "flow.actions[0].push_vlan.tpid", "0x8100 or 0x88a8"},
@@ -231,7 +306,7 @@ TEST(FlowSpecTest, VlanFieldsCanBeWrittenWhereATagIsCertain) {
 TEST(FlowSpecTest, WhatIsWrongInMatchAndActionsIsListedTogether) {
   v1::FlowSpec in = Spec(MatchBuilder().EthType(1).match(), {Output(0), SetField(v1::FIELD_TCP_SRC, 1)});
   in.set_priority(70000);
-  in.set_table_id(3);
+  in.set_table_id(300);
   FlowSpec spec;
   const absl::Status status = Convert(in, spec);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
