@@ -76,9 +76,8 @@ class FlowParser {
         if (token.key == "add" && token.delimiter == '\0') return {};
         return At(token.key_column, absl::StrCat(token.key, " is a command of its own; expected a flow"));
       case KeyKind::kNotThisSwitch:
-        return At(token.key_column, absl::StrCat("field ", token.key, " is not supported by this switch"));
       case KeyKind::kNotYet:
-        return At(token.key_column, absl::StrCat("field ", token.key, " is not supported by this version"));
+        return At(token.key_column, RefusalOf(word->kind, token.key));
       default:
         return Setting(word->kind, token);
     }

@@ -12,8 +12,9 @@
 // without its protocol (nw_dst without ip), two conditions on one field that
 // contradict each other, values beyond a field's size, numbers with a leading
 // zero, vlan_vid without its bit 0x1000. Wider:
-// push_vlan(TPID,only_if_untagged) is what mod_vlan_vid begins with, and a port
-// may be a range, tp_dst=1000-2000, both ends inclusive.
+// push_vlan(TPID,only_if_untagged) is what mod_vlan_vid begins with, a port may be
+// a range, tp_dst=1000-2000, both ends inclusive, and inner_vlan_vid, _pcp, _tci and
+// _present are the second tag's.
 //
 // Errors are INVALID_ARGUMENT, "SOURCE:LINE:COLUMN: what; what was expected".
 // No state; any thread.

@@ -236,8 +236,8 @@ std::string FormatMask(const v1::Match& mask) {
       name += "/range";
     } else if (slash != std::string::npos) {
       name += text.substr(slash);
-    } else if (vm.mask != field->all_ones) {  // a fragment's word
-      absl::StrAppend(&name, "/", Low(vm.mask));
+    } else if (vm.mask != field->all_ones) {  // a fragment's word, or TCP flags
+      absl::StrAppend(&name, "/", Low(vm.mask) < 10 ? absl::StrCat(Low(vm.mask)) : Hex(Low(vm.mask)));
     }
     parts.push_back(std::move(name));
   }

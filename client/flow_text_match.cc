@@ -9,9 +9,15 @@ namespace sluice::client {
 namespace {
 
 constexpr int kEthIpv4 = 0x0800, kEthArp = 0x0806, kEthIpv6 = 0x86dd, kEthNone = 0x05ff;
+constexpr int kEthMpls = 0x8847, kEthMplsMulticast = 0x8848;
+constexpr int kNdSolicit = 135, kNdAdvert = 136;
 constexpr int kProtoIcmp = 1, kProtoTcp = 6, kProtoUdp = 17, kProtoIcmpv6 = 58, kProtoSctp = 132;
 constexpr uint64_t kTciPresent = 0x1000, kTciVid = 0x0fff, kTciPcp = 0xe000;
+constexpr int kPcpShift = 13;
 constexpr uint64_t kFragmentLater = 2;
+// The two tags' fields come in the same order.
+static_assert(v1::FIELD_INNER_VLAN_TCI - v1::FIELD_INNER_VLAN_PRESENT == v1::FIELD_VLAN_TCI - v1::FIELD_VLAN_PRESENT);
+static_assert(v1::FIELD_INNER_VLAN_VID - v1::FIELD_INNER_VLAN_PRESENT == v1::FIELD_VLAN_VID - v1::FIELD_VLAN_PRESENT);
 constexpr uint64_t kMaxPort = 0xfeff;
 constexpr uint64_t kNoTag = 0xffff;  // dl_vlan's word for it
 
@@ -32,6 +38,13 @@ constexpr Demand kDemands[] = {
     {v1::PREREQUISITE_SCTP, 0, kProtoSctp, "an SCTP flow; write sctp or sctp6 too"},
     {v1::PREREQUISITE_ICMPV4, kEthIpv4, kProtoIcmp, "an ICMP flow; write icmp too"},
     {v1::PREREQUISITE_ICMPV6, kEthIpv6, kProtoIcmpv6, "an ICMPv6 flow; write icmp6 too"},
+    {v1::PREREQUISITE_MPLS, kEthMpls, -1, "an MPLS flow; write mpls or mplsm too"},
+    {v1::PREREQUISITE_ND, kEthIpv6, kProtoIcmpv6,
+     "a flow of neighbour discovery; write icmp6,icmp_type=135,icmp_code=0 (or type 136) too"},
+    {v1::PREREQUISITE_ND_SOLICIT, kEthIpv6, kProtoIcmpv6,
+     "a flow of neighbour solicitations; write icmp6,icmp_type=135,icmp_code=0 too"},
+    {v1::PREREQUISITE_ND_ADVERT, kEthIpv6, kProtoIcmpv6,
+     "a flow of neighbour advertisements; write icmp6,icmp_type=136,icmp_code=0 too"},
 };
 
 const Demand* DemandOf(v1::Prerequisite prerequisite) {
@@ -96,6 +109,9 @@ TextError MatchParser::AddShorthand(const KeyWord& word, const Token& token) {
 }
 
 TextError MatchParser::AddField(const FieldInfo& field, const Token& token) {
+  if (field.id >= v1::FIELD_INNER_VLAN_PRESENT && field.id <= v1::FIELD_INNER_VLAN_TCI) {
+    return AddInnerVlan(field, token);
+  }
   if (field.id == v1::FIELD_IN_PORT && token.value != "*") {
     const absl::StatusOr<uint32_t> port = ParsePort(token.key, token.value, *port_names_);
     return port.ok() ? AddTerm(field, {*port, field.all_ones}, token) : AtValue(token, port.status());
@@ -142,14 +158,17 @@ TextError MatchParser::AddTerm(const FieldInfo& field, const ValueMask& vm, cons
   return {};
 }
 
+bool MatchParser::TagTerm::present() const { return (tci.value & kTciPresent) != 0; }
+bool MatchParser::TagTerm::absent() const { return (tci.mask & ~tci.value & kTciPresent) != 0; }
+
 TextError MatchParser::AddVlan(KeyKind kind, const Token& token) {
   if (token.value == "*") return {};
   const absl::string_view what = token.key;
   if (kind == KeyKind::kVlanTci || kind == KeyKind::kVlanVid) {
     const absl::StatusOr<ValueMask> vm = ParseMaskedNumber(what, token.value, kind == KeyKind::kVlanTci ? 16 : 13);
     if (!vm.ok()) return AtValue(token, vm.status());
-    if (kind == KeyKind::kVlanTci || vm->mask != (kTciPresent | kTciVid)) return MergeVlan(*vm, token);
-    if (vm->value == 0 || (vm->value & kTciPresent) != 0) return MergeVlan(*vm, token);
+    if (kind == KeyKind::kVlanTci || vm->mask != (kTciPresent | kTciVid)) return MergeVlan(outer_, *vm, token);
+    if (vm->value == 0 || (vm->value & kTciPresent) != 0) return MergeVlan(outer_, *vm, token);
     const uint64_t vid = absl::Uint128Low64(vm->value);
     return At(token.value_column,
               absl::StrCat(what, ": ", token.value, " lacks the bit that says \"tagged\"; expected ", vid | kTciPresent,
@@ -157,51 +176,91 @@ TextError MatchParser::AddVlan(KeyKind kind, const Token& token) {
   }
   const bool present = kind == KeyKind::kVlanPresent;
   const bool dl_vlan = kind == KeyKind::kDlVlan;
-  if (dl_vlan && (token.value == "0xffff" || token.value == "65535")) return MergeVlan({0, kTciPresent}, token);
+  if (dl_vlan && (token.value == "0xffff" || token.value == "65535")) {
+    return MergeVlan(outer_, {0, kTciPresent}, token);
+  }
   const absl::StatusOr<uint64_t> value = ParseNumberIn(what, token.value, 0, dl_vlan ? kTciVid : present ? 1 : 7);
   if (!value.ok()) {
     std::string text(value.status().message());
     if (dl_vlan) absl::StrAppend(&text, ", or ", Hex(kNoTag), " for untagged frames");
     return AtValue(token, absl::InvalidArgumentError(text));
   }
-  if (present) return MergeVlan({*value * kTciPresent, kTciPresent}, token);
-  if (dl_vlan) return MergeVlan({*value | kTciPresent, kTciPresent | kTciVid}, token);
-  return MergeVlan({*value << 13 | kTciPresent, kTciPresent | kTciPcp}, token);
+  if (present) return MergeVlan(outer_, {*value * kTciPresent, kTciPresent}, token);
+  if (dl_vlan) return MergeVlan(outer_, {*value | kTciPresent, kTciPresent | kTciVid}, token);
+  return MergeVlan(outer_, {*value << kPcpShift | kTciPresent, kTciPresent | kTciPcp}, token);
 }
 
-TextError MatchParser::MergeVlan(const ValueMask& vm, const Token& token) {
-  const absl::uint128 both = vm.mask & tci_.mask;
-  if ((vm.value & both) != (tci_.value & both)) {
-    return At(token.key_column, absl::StrCat(token.key, " contradicts ", vlan_token_.key, " in column ",
-                                             vlan_token_.key_column, "; expected one condition on the VLAN tag"));
+// These are no words of ovs-ofctl's: values are the fields' own.
+TextError MatchParser::AddInnerVlan(const FieldInfo& field, const Token& token) {
+  const absl::StatusOr<ValueMask> vm = ParseValue(field, token.key, token.value);
+  if (!vm.ok()) return AtValue(token, vm.status());
+  if (vm->mask == 0) return {};
+  if (vm->mask != field.all_ones && !field.maskable()) {
+    return At(token.value_column,
+              absl::StrCat(token.key, " takes no mask; expected a value, or no ", token.key, " at all"));
   }
-  tci_ = {tci_.value | (vm.value & vm.mask), tci_.mask | vm.mask};
-  if ((tci_.mask & ~tci_.value & kTciPresent) != 0) {
-    if (tci_.value != 0) {
-      return At(token.key_column, absl::StrCat(token.key,
-                                               " matches no packet: without a tag (bit 0x1000 of vlan_tci zero) "
-                                               "VID and PCP are zero; expected them to be zero, or the bit to be set"));
+  switch (field.id) {
+    case v1::FIELD_INNER_VLAN_PRESENT:
+      return MergeVlan(inner_, {vm->value * kTciPresent, kTciPresent}, token);
+    case v1::FIELD_INNER_VLAN_VID:
+      return MergeVlan(inner_, {(vm->value & vm->mask) | kTciPresent, vm->mask | kTciPresent}, token);
+    case v1::FIELD_INNER_VLAN_PCP:
+      return MergeVlan(inner_, {vm->value << kPcpShift | kTciPresent, kTciPresent | kTciPcp}, token);
+    default:
+      return MergeVlan(inner_, *vm, token);
+  }
+}
+
+TextError MatchParser::MergeVlan(TagTerm& tag, const ValueMask& vm, const Token& token) {
+  const absl::uint128 both = vm.mask & tag.tci.mask;
+  if ((vm.value & both) != (tag.tci.value & both)) {
+    return At(token.key_column, absl::StrCat(token.key, " contradicts ", tag.token.key, " in column ",
+                                             tag.token.key_column, "; expected one condition on the VLAN tag"));
+  }
+  tag.tci = {tag.tci.value | (vm.value & vm.mask), tag.tci.mask | vm.mask};
+  if (tag.absent()) {
+    if (tag.tci.value != 0) {
+      return At(token.key_column, absl::StrCat(token.key, " matches no packet: without a tag (bit 0x1000 of ", tag.name,
+                                               " zero) VID and PCP are zero; expected them to be zero, or the bit to "
+                                               "be set"));
     }
-    tci_.mask = kTciPresent;  // the one bit says it all
+    tag.tci.mask = kTciPresent;  // the one bit says it all
   }
-  vlan_token_ = token;
+  tag.token = token;
+  return {};
+}
+
+// No frame has a second tag without an outer one.
+TextError MatchParser::SettleTags() {
+  if (outer_.absent()) {
+    if (inner_.tci.value != 0) {
+      return At(inner_.token.key_column,
+                absl::StrCat(inner_.token.key, " contradicts ", outer_.token.key, " in column ",
+                             outer_.token.key_column, "; expected no second VLAN tag where there is none at all"));
+    }
+    inner_.tci = {};
+  } else if (inner_.present()) {
+    outer_.tci = {outer_.tci.value | kTciPresent, outer_.tci.mask | kTciPresent};
+  }
   return {};
 }
 
 // As the switch returns it: presence, VID and PCP where these can say it, else
-// the whole tag.
-void MatchParser::EmitVlan() {
-  const uint64_t mask = absl::Uint128Low64(tci_.mask);
-  const uint64_t value = absl::Uint128Low64(tci_.value);
+// the whole tag. `present`: the first of the tag's four fields.
+void MatchParser::EmitVlan(const TagTerm& tag, v1::Field present) {
+  const uint64_t mask = absl::Uint128Low64(tag.tci.mask);
+  const uint64_t value = absl::Uint128Low64(tag.tci.value);
   if (mask == 0) return;
-  const auto emit = [&](v1::Field field, uint64_t v, uint64_t m) {
-    terms_.push_back({&InfoOf(field), {v, m}, vlan_token_.key, vlan_token_.key_column});
+  const auto emit = [&](int field, uint64_t v, uint64_t m) {
+    const FieldInfo& info = InfoOf(static_cast<v1::Field>(present - v1::FIELD_VLAN_PRESENT + field));
+    terms_.push_back({&info, {v, m}, tag.token.key, tag.token.key_column});
   };
   const uint64_t pcp = mask & kTciPcp;
-  if ((value & kTciPresent) != 0 && (pcp == 0 || pcp == kTciPcp)) {
+  if (tag.present() && (pcp == 0 || pcp == kTciPcp)) {
     if ((mask & kTciVid) != 0) emit(v1::FIELD_VLAN_VID, value & kTciVid, mask & kTciVid);
-    if (pcp != 0) emit(v1::FIELD_VLAN_PCP, value >> 13, 7);
-    if (mask == kTciPresent) emit(v1::FIELD_VLAN_PRESENT, 1, 1);
+    if (pcp != 0) emit(v1::FIELD_VLAN_PCP, value >> kPcpShift, 7);
+    // That of the outer tag goes without saying where there is a second one.
+    if (mask == kTciPresent && !(&tag == &outer_ && inner_.present())) emit(v1::FIELD_VLAN_PRESENT, 1, 1);
   } else if (mask == kTciPresent) {
     emit(v1::FIELD_VLAN_PRESENT, 0, 1);
   } else {
@@ -264,7 +323,11 @@ TextError MatchParser::Finish(v1::Match& out) {
   for (const Term& term : terms_) {
     if (term.field->id == v1::FIELD_IP_FRAG) later_fragments_ = (term.vm.value & kFragmentLater) != 0;
   }
-  EmitVlan();
+  icmpv6_type_ = ExactValue(v1::FIELD_ICMPV6_TYPE);
+  icmpv6_code_ = ExactValue(v1::FIELD_ICMPV6_CODE);
+  if (TextError error = SettleTags()) return error;
+  EmitVlan(outer_, v1::FIELD_VLAN_PRESENT);
+  EmitVlan(inner_, v1::FIELD_INNER_VLAN_PRESENT);
   std::sort(terms_.begin(), terms_.end(), [](const Term& a, const Term& b) { return a.field->id < b.field->id; });
   out.mutable_fields()->Reserve(static_cast<int>(terms_.size()));
   for (const Term& term : terms_) {
@@ -275,7 +338,6 @@ TextError MatchParser::Finish(v1::Match& out) {
 }
 
 TextError MatchParser::CheckTerm(const Term& term) const {
-  if (term.field->options.prerequisite() == v1::PREREQUISITE_VLAN) return {};  // its own condition meets it
   if (Meets(term.field->options.prerequisite())) return {};
   const Demand* demand = DemandOf(term.field->options.prerequisite());
   if (later_fragments_ && demand->ip_proto >= 0 && ip_proto_ == demand->ip_proto) {
@@ -289,12 +351,25 @@ TextError MatchParser::CheckTerm(const Term& term) const {
 
 bool MatchParser::Meets(v1::Prerequisite prerequisite) const {
   if (prerequisite == v1::PREREQUISITE_NONE) return true;
-  if (prerequisite == v1::PREREQUISITE_VLAN) return (absl::Uint128Low64(tci_.value) & kTciPresent) != 0;
+  if (prerequisite == v1::PREREQUISITE_VLAN) return outer_.present();
+  if (prerequisite == v1::PREREQUISITE_INNER_VLAN) return inner_.present();
+  if (prerequisite == v1::PREREQUISITE_MPLS) return eth_type_ == kEthMpls || eth_type_ == kEthMplsMulticast;
   const Demand* demand = DemandOf(prerequisite);
   if (demand == nullptr) return false;
   const bool ip = eth_type_ == kEthIpv4 || eth_type_ == kEthIpv6;
   if (demand->eth_type == 0 ? !ip : eth_type_ != demand->eth_type) return false;
-  return demand->ip_proto < 0 || (ip_proto_ == demand->ip_proto && !later_fragments_);
+  if (demand->ip_proto >= 0 && (ip_proto_ != demand->ip_proto || later_fragments_)) return false;
+  const bool solicit = icmpv6_type_ == kNdSolicit, advert = icmpv6_type_ == kNdAdvert;
+  switch (prerequisite) {
+    case v1::PREREQUISITE_ND:
+      return (solicit || advert) && icmpv6_code_ <= 0;
+    case v1::PREREQUISITE_ND_SOLICIT:
+      return solicit && icmpv6_code_ <= 0;
+    case v1::PREREQUISITE_ND_ADVERT:
+      return advert && icmpv6_code_ <= 0;
+    default:
+      return true;
+  }
 }
 
 }  // namespace sluice::client

@@ -67,9 +67,21 @@ class MatchParser {
   TextError AddField(const FieldInfo& field, const Token& token);
   TextError AddTos(const Token& token);
   TextError AddTerm(const FieldInfo& field, const ValueMask& vm, const Token& token);
+  // What was said about a VLAN tag, as vlan_tci.
+  struct TagTerm {
+    const char* name;
+    ValueMask tci = {};
+    Token token = {};  // of the last condition
+
+    bool present() const;
+    bool absent() const;
+  };
+
   TextError AddVlan(KeyKind kind, const Token& token);
-  TextError MergeVlan(const ValueMask& vm, const Token& token);
-  void EmitVlan();
+  TextError AddInnerVlan(const FieldInfo& field, const Token& token);
+  static TextError MergeVlan(TagTerm& tag, const ValueMask& vm, const Token& token);
+  TextError SettleTags();
+  void EmitVlan(const TagTerm& tag, v1::Field present);
   TextError Resolve(const Deferred& deferred);
   v1::Field FieldFor(KeyKind kind) const;
   int ExactValue(v1::Field field) const;
@@ -78,10 +90,12 @@ class MatchParser {
   const PortNames* port_names_;
   absl::InlinedVector<Term, 12> terms_;
   absl::InlinedVector<Deferred, 4> deferred_;
-  ValueMask tci_;  // all that was said about the VLAN tag, as vlan_tci
-  Token vlan_token_;
+  TagTerm outer_{.name = "vlan_tci"};
+  TagTerm inner_{.name = "inner_vlan_tci"};
   int eth_type_ = -1;
   int ip_proto_ = -1;
+  int icmpv6_type_ = -1;
+  int icmpv6_code_ = -1;
   bool later_fragments_ = false;
 };
 

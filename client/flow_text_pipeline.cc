@@ -144,7 +144,9 @@ TextError ActionParser::ParseSlice(absl::string_view text, int column, Slice& ou
   const KeyWord* word = FindKey(NameOfExtensible(parts.first));
   out.field = word != nullptr ? Destination(*word) : nullptr;
   if (out.field == nullptr) {
-    Token token{.key = parts.first, .key_column = column};
+    Token token;
+    token.key = parts.first;
+    token.key_column = column;
     return NoDestination(word, token);
   }
   out.bits = out.field->options.bits();

@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 
 namespace sluice::client {
 namespace {
@@ -91,6 +93,63 @@ absl::StatusOr<ValueMask> ParseFragment(absl::string_view what, absl::string_vie
   return Bad(what, text, "no, yes, first, later or not_later");
 }
 
+constexpr std::array<const char*, 12> kTcpFlags = {"fin", "syn", "rst", "psh",   "ack",   "urg",
+                                                   "ece", "cwr", "ns",  "[200]", "[400]", "[800]"};
+constexpr absl::string_view kTcpFlagsExpected =
+    "names joined by | for all flags (syn|ack), each with + or - for some (+syn-ack), or VALUE/MASK, 0 to 0xfff";
+
+// The bit of the flag; 0: there is no such flag.
+uint64_t TcpFlag(absl::string_view name) {
+  for (size_t i = 0; i < kTcpFlags.size(); ++i) {
+    if (name == kTcpFlags[i]) return uint64_t{1} << i;
+  }
+  return 0;
+}
+
+// +syn-ack
+absl::StatusOr<ValueMask> ParseSomeTcpFlags(absl::string_view what, absl::string_view text) {
+  ValueMask vm;
+  for (absl::string_view rest = text; !rest.empty();) {
+    const bool set = rest.front() == '+';
+    const absl::string_view name = rest.substr(1, rest.find_first_of("+-", 1) - 1);
+    const uint64_t bit = TcpFlag(name);
+    if (bit == 0) return Bad(what, text, kTcpFlagsExpected);
+    if ((vm.mask & bit) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(what, ": ", text, " has ", name, " twice; expected it once"));
+    }
+    vm.mask |= bit;
+    if (set) vm.value |= bit;
+    rest.remove_prefix(1 + name.size());
+  }
+  return vm;
+}
+
+absl::StatusOr<ValueMask> ParseTcpFlags(const FieldInfo& field, absl::string_view what, absl::string_view text) {
+  if (text.empty()) return Bad(what, text, kTcpFlagsExpected);
+  if (text.front() == '+' || text.front() == '-') return ParseSomeTcpFlags(what, text);
+  if (absl::ascii_isdigit(static_cast<unsigned char>(text.front()))) {
+    return ParseMaskedNumber(what, text, static_cast<int>(field.options.bits()));
+  }
+  ValueMask vm{0, field.all_ones};
+  for (const absl::string_view name : absl::StrSplit(text, '|')) {
+    const uint64_t bit = TcpFlag(name);
+    if (bit == 0) return Bad(what, text, kTcpFlagsExpected);
+    vm.value |= bit;
+  }
+  return vm;
+}
+
+std::string FormatTcpFlags(const FieldInfo& field, const ValueMask& vm) {
+  const bool all = vm.mask == field.all_ones;
+  std::string text;
+  for (size_t i = 0; i < kTcpFlags.size(); ++i) {
+    const bool set = (vm.value >> i & 1) != 0;
+    if (all && set) absl::StrAppend(&text, text.empty() ? "" : "|", kTcpFlags[i]);
+    if (!all && (vm.mask >> i & 1) != 0) absl::StrAppend(&text, set ? "+" : "-", kTcpFlags[i]);
+  }
+  return text.empty() ? "0" : text;
+}
+
 std::string FormatMac(absl::uint128 value) {
   const uint64_t v = absl::Uint128Low64(value);
   return absl::StrFormat("%02x:%02x:%02x:%02x:%02x:%02x", v >> 40 & 0xff, v >> 32 & 0xff, v >> 24 & 0xff,
@@ -139,7 +198,10 @@ std::string FormatPlain(const FieldInfo& field, const ValueMask& vm) {
   if (vm.last != 0) return absl::StrCat(value, "-", vm.last);
   if (masked) return absl::StrCat(Hex(value), "/", Hex(absl::Uint128Low64(vm.mask)));
   if (field.options.format() != v1::FORMAT_HEXADECIMAL) return absl::StrCat(value);
-  return absl::StrFormat("0x%0*x", static_cast<int>(field.options.bits() / 4), value);
+  // What is wider mostly holds small numbers.
+  constexpr uint32_t kPaddedBits = 20;
+  const uint32_t bits = field.options.bits();
+  return bits > kPaddedBits ? Hex(value) : absl::StrFormat("0x%0*x", static_cast<int>(bits / 4), value);
 }
 
 }  // namespace
@@ -190,6 +252,8 @@ absl::StatusOr<ValueMask> ParseValue(const FieldInfo& field, absl::string_view w
       return ParseAddress(field, what, text, ParseIpv6, true, "an IPv6 address, ADDRESS/LENGTH or ADDRESS/MASK");
     case v1::FORMAT_FRAGMENT:
       return ParseFragment(what, text);
+    case v1::FORMAT_TCP_FLAGS:
+      return ParseTcpFlags(field, what, text);
     default:
       return ParseMaskedNumber(what, text, static_cast<int>(field.options.bits()));
   }
@@ -237,6 +301,8 @@ std::string FormatValue(const FieldInfo& field, const ValueMask& vm) {
       return FormatAddress(field, vm, FormatIpv6);
     case v1::FORMAT_FRAGMENT:
       return FormatFragment(vm);
+    case v1::FORMAT_TCP_FLAGS:
+      return FormatTcpFlags(field, vm);
     default:
       return FormatPlain(field, vm);
   }

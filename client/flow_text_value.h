@@ -1,5 +1,5 @@
-// Field values as text: numbers, MAC and IP addresses, fragment words, each with
-// its mask. What is read is what ovs-ofctl(8) reads, but for numbers with a
+// Field values as text: numbers, MAC and IP addresses, fragment words, TCP flags,
+// each with its mask. What is read is what ovs-ofctl(8) reads, but for numbers with a
 // leading zero, which are refused: people who write 010 may mean 8 or 10.
 //
 // Errors are INVALID_ARGUMENT with "what is wrong; what was expected" and no

@@ -77,28 +77,29 @@ constexpr NamedKey kKeys[] = {
     {"no_packet_counts", KeyKind::kFlag},
     {"no_byte_counts", KeyKind::kFlag},
     {"conj_id", KeyKind::kNotThisSwitch},
-    {"arp_sha", KeyKind::kNotYet},
-    {"arp_tha", KeyKind::kNotYet},
+    {"reg8", KeyKind::kNotThisSwitch},
+    {"reg9", KeyKind::kNotThisSwitch},
+    {"reg10", KeyKind::kNotThisSwitch},
+    {"reg11", KeyKind::kNotThisSwitch},
+    {"reg12", KeyKind::kNotThisSwitch},
+    {"reg13", KeyKind::kNotThisSwitch},
+    {"reg14", KeyKind::kNotThisSwitch},
+    {"reg15", KeyKind::kNotThisSwitch},
     {"dp_hash", KeyKind::kNotYet},
     {"actset_output", KeyKind::kNotYet},
     {"in_port_oxm", KeyKind::kNotYet},
-    {"ip_label", KeyKind::kNotYet},
-    {"ipv6_label", KeyKind::kNotYet},
-    {"metadata", KeyKind::kNotYet},
     {"out_group", KeyKind::kNotYet},
     {"packet_type", KeyKind::kNotYet},
     {"pkt_mark", KeyKind::kNotYet},
     {"recirc_id", KeyKind::kNotYet},
     {"skb_priority", KeyKind::kNotYet},
-    {"tcp_flags", KeyKind::kNotYet},
     {"tunnel_id", KeyKind::kNotYet},
     {"tun_id", KeyKind::kNotYet},
 };
 // Families of fields that are refused by how their names begin.
 constexpr NamedKey kFamilies[] = {
-    {"ct_", KeyKind::kNotThisSwitch}, {"tun_", KeyKind::kNotYet},  {"reg", KeyKind::kNotYet},
-    {"xreg", KeyKind::kNotYet},       {"xxreg", KeyKind::kNotYet}, {"nd_", KeyKind::kNotYet},
-    {"mpls_", KeyKind::kNotYet},      {"nsh_", KeyKind::kNotYet},
+    {"ct_", KeyKind::kNotThisSwitch}, {"xreg", KeyKind::kNotThisSwitch}, {"xxreg", KeyKind::kNotThisSwitch},
+    {"tun_", KeyKind::kNotYet},       {"nd_", KeyKind::kNotYet},         {"nsh_", KeyKind::kNotYet},
 };
 
 struct NamedAction {
@@ -245,6 +246,13 @@ const ActionWord* FindAction(absl::string_view name) {
   auto it = Actions().find(name);
   if (it == Actions().end()) it = Actions().find(absl::AsciiStrToLower(name));
   return it != Actions().end() ? &it->second : nullptr;
+}
+
+std::string RefusalOf(KeyKind kind, absl::string_view name) {
+  if (kind == KeyKind::kNotYet) return absl::StrCat("field ", name, " is not supported by this version");
+  const bool is_register = absl::StrContains(name, "reg");
+  return absl::StrCat("field ", name, " is not supported by this switch",
+                      is_register ? ", which has reg0 to reg7, of 32 bits each" : "");
 }
 
 std::string SuggestKey(absl::string_view name) { return Suggest(Keys(), name); }

@@ -98,6 +98,9 @@ struct ActionWord {
 // nullptr if nobody knows it. Case does not count.
 const ActionWord* FindAction(absl::string_view name);
 
+// Why a key of kind kNotThisSwitch or kNotYet is refused.
+std::string RefusalOf(KeyKind kind, absl::string_view name);
+
 // `; did you mean "x"?` with the word most like it, or nothing.
 std::string SuggestKey(absl::string_view name);
 std::string SuggestAction(absl::string_view name);

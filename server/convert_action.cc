@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint32_t kTpidCustomer = 0x8100;
 constexpr uint32_t kTpidService = 0x88a8;
-constexpr uint32_t kEthTypeMpls = 0x8847;
-constexpr uint32_t kEthTypeMplsMulticast = 0x8848;
-constexpr uint32_t kMinEthType = 0x0600;
+constexpr uint32_t kLowestEthType = 0x0600;
+constexpr uint32_t kMplsUnicast = 0x8847;
+constexpr uint32_t kMplsMulticast = 0x8848;
 
 // What actions are checked against.
 struct ActionContext {
@@ -177,12 +177,12 @@ void OutputFieldFromProto(const v1::OutputFieldAction& in, const KnownHeaders& h
   out.bits = static_cast<uint8_t>(bits);
 }
 
-bool IsMpls(uint32_t eth_type) { return eth_type == kEthTypeMpls || eth_type == kEthTypeMplsMulticast; }
+bool HasMplsType(uint32_t eth_type) { return eth_type == kMplsUnicast || eth_type == kMplsMulticast; }
 
 // What was below is out of sight.
 void PushMplsFromProto(const v1::PushMplsAction& in, KnownHeaders& headers, const Path& path, ViolationList& violations,
                        Action& out) {
-  if (!IsMpls(in.eth_type())) {
+  if (!HasMplsType(in.eth_type())) {
     violations.Add(Path(path, "eth_type"),
                    absl::StrCat("0x", absl::Hex(in.eth_type()), " is no EtherType of MPLS: 0x8847 or 0x8848"));
   }
@@ -194,11 +194,11 @@ void PushMplsFromProto(const v1::PushMplsAction& in, KnownHeaders& headers, cons
 
 void PopMplsFromProto(const v1::PopMplsAction& in, KnownHeaders& headers, const Path& path, ViolationList& violations,
                       Action& out) {
-  if (in.eth_type() < kMinEthType || in.eth_type() > 0xffff) {
+  if (in.eth_type() < kLowestEthType || in.eth_type() > 0xffff) {
     violations.Add(Path(path, "eth_type"),
                    absl::StrCat("0x", absl::Hex(in.eth_type()), " is no EtherType of what is below: 0x0600 to 0xffff"));
   }
-  if (!headers.anything && !IsMpls(static_cast<uint32_t>(headers.eth_type))) {
+  if (!headers.anything && !HasMplsType(static_cast<uint32_t>(headers.eth_type))) {
     violations.Add(path, "pop_mpls needs eth_type 0x8847 or 0x8848 in the flow's match, or a push_mpls before");
   }
   out.type = ActionType::kPopMpls;

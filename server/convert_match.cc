@@ -1,9 +1,10 @@
-// Matches. Four things are made canonical, so that what means the same is the
+// Matches. Five things are made canonical, so that what means the same is the
 // same flow and what a client reads back is what it would write:
 // - VLAN conditions are kept as vlan_tci and said by vlan_present, vlan_vid and
 //   vlan_pcp where these can say it;
 // - "no tag" is the one bit that says so, since an untagged packet's VID and
 //   PCP are zero anyway;
+// - who has a second tag has an outer one, and who has none has no second;
 // - "not a fragment" and "a later fragment" fix both bits of ip_frag;
 // - a range of ports that a mask can say is that mask.
 
@@ -21,55 +22,97 @@ constexpr uint16_t kPcp = 0xe000;
 constexpr int kPcpShift = 13;
 constexpr uint32_t kMinEthType = 0x0600;
 
-bool IsVlan(Field field) { return field >= Field::kVlanPresent && field <= Field::kVlanTci; }
+// The fields of one tag.
+struct TagFields {
+  Field present;
+  Field vid;
+  Field pcp;
+  Field tci;
+};
+constexpr TagFields kOuterTag = {Field::kVlanPresent, Field::kVlanVid, Field::kVlanPcp, Field::kVlanTci};
+constexpr TagFields kInnerTag = {Field::kInnerVlanPresent, Field::kInnerVlanVid, Field::kInnerVlanPcp,
+                                 Field::kInnerVlanTci};
 
-uint16_t TciOf(const PacketKey& key) {
-  return static_cast<uint16_t>(absl::Uint128Low64(GetField(key, Field::kVlanTci)));
+// Null if the field is not of a tag.
+const TagFields* TagOf(Field field) {
+  for (const TagFields* tag : {&kOuterTag, &kInnerTag}) {
+    if (field == tag->present || field == tag->vid || field == tag->pcp || field == tag->tci) return tag;
+  }
+  return nullptr;
 }
 
-// What a condition on one of the VLAN fields says about vlan_tci.
+const std::string& NameOf(Field field) { return Fields()[static_cast<int>(field)].name; }
+
+// Value and mask of a tag, as vlan_tci has it.
 struct Tci {
   uint16_t value;
   uint16_t mask;
+
+  bool present() const { return (value & kTciPresent) != 0; }
+  bool absent() const { return (mask & ~value & kTciPresent) != 0; }
 };
-Tci TciFor(Field field, const FieldBits& bits) {
-  const auto value = static_cast<uint16_t>(absl::Uint128Low64(bits.value));
-  const auto mask = static_cast<uint16_t>(absl::Uint128Low64(bits.mask));
-  switch (field) {
-    case Field::kVlanPresent:
-      return {static_cast<uint16_t>(value == 1 ? kTciPresent : 0), kTciPresent};
-    case Field::kVlanVid:
-      return {static_cast<uint16_t>(value | kTciPresent), static_cast<uint16_t>(mask | kTciPresent)};
-    case Field::kVlanPcp:
-      return {static_cast<uint16_t>(value << kPcpShift | kTciPresent), static_cast<uint16_t>(kPcp | kTciPresent)};
-    default:
-      return {value, mask};
-  }
+
+uint16_t TciOf(const TagFields& tag, const PacketKey& key) {
+  return static_cast<uint16_t>(absl::Uint128Low64(GetField(key, tag.tci)));
 }
 
-void AddVlan(const FieldInfo& info, const FieldBits& bits, const Path& path, ViolationList& violations, Match& out) {
-  const Tci add = TciFor(info.field, bits);
-  const uint16_t value = TciOf(out.value);
-  const uint16_t mask = TciOf(out.mask);
-  const uint16_t both = static_cast<uint16_t>(value | add.value);
-  if (((value ^ add.value) & mask & add.mask) != 0) {
-    violations.Add(Path(path, "field"), absl::StrCat(info.name,
-                                                     " contradicts the VLAN fields before it: a packet with a VID or "
-                                                     "a PCP has a tag, and vlan_tci must agree with vlan_present, "
-                                                     "vlan_vid and vlan_pcp"));
+Tci TciOf(const TagFields& tag, const Match& match) { return {TciOf(tag, match.value), TciOf(tag, match.mask)}; }
+
+void PutTci(const TagFields& tag, Tci tci, Match& out) {
+  PutField(out.value, tag.tci, tci.value);
+  PutField(out.mask, tag.tci, tci.mask);
+}
+
+// What a condition on one of a tag's fields says about all of it.
+Tci TciFor(const TagFields& tag, Field field, const FieldBits& bits) {
+  const auto value = static_cast<uint16_t>(absl::Uint128Low64(bits.value));
+  const auto mask = static_cast<uint16_t>(absl::Uint128Low64(bits.mask));
+  if (field == tag.present) return {static_cast<uint16_t>(value == 1 ? kTciPresent : 0), kTciPresent};
+  if (field == tag.tci) return {value, mask};
+  const int shift = field == tag.pcp ? kPcpShift : 0;
+  return {static_cast<uint16_t>(value << shift | kTciPresent), static_cast<uint16_t>(mask << shift | kTciPresent)};
+}
+
+void AddVlan(const TagFields& tag, Field field, const FieldBits& bits, const Path& path, ViolationList& violations,
+             Match& out) {
+  const Tci add = TciFor(tag, field, bits);
+  const Tci before = TciOf(tag, out);
+  if (((before.value ^ add.value) & before.mask & add.mask) != 0) {
+    violations.Add(Path(path, "field"),
+                   absl::StrCat(NameOf(field),
+                                " contradicts the VLAN fields before it: a packet with a VID or a PCP has a tag, and ",
+                                NameOf(tag.tci), " must agree with ", NameOf(tag.present), ", ", NameOf(tag.vid),
+                                " and ", NameOf(tag.pcp)));
     return;
   }
-  uint16_t all = static_cast<uint16_t>(mask | add.mask);
-  if ((all & ~both & kTciPresent) != 0) {
-    if (both != 0) {
-      violations.Add(Path(path, "field"),
-                     "no packet matches: without a tag (bit 0x1000 of vlan_tci zero) VID and PCP are zero");
+  Tci both = {static_cast<uint16_t>(before.value | add.value), static_cast<uint16_t>(before.mask | add.mask)};
+  if (both.absent()) {
+    if (both.value != 0) {
+      violations.Add(Path(path, "field"), absl::StrCat("no packet matches: without a tag (bit 0x1000 of ",
+                                                       NameOf(tag.tci), " zero) VID and PCP are zero"));
       return;
     }
-    all = kTciPresent;
+    both.mask = kTciPresent;
   }
-  PutField(out.value, Field::kVlanTci, both);
-  PutField(out.mask, Field::kVlanTci, all);
+  PutTci(tag, both, out);
+}
+
+// No frame has a second tag without an outer one.
+void SettleTags(const v1::Match& in, const Path& path, ViolationList& violations, Match& out) {
+  Tci outer = TciOf(kOuterTag, out);
+  const Tci inner = TciOf(kInnerTag, out);
+  if (outer.absent()) {
+    if (inner.value == 0) return PutTci(kInnerTag, {0, 0}, out);
+    for (int i = 0; i < in.fields_size(); ++i) {
+      if (TagOf(static_cast<Field>(in.fields(i).field())) != &kInnerTag) continue;
+      return violations.Add(Path(Path(path, "fields", i), "field"),
+                            "no packet matches: without a VLAN tag there is no second one");
+    }
+  } else if (inner.present()) {
+    outer.value |= kTciPresent;
+    outer.mask |= kTciPresent;
+    PutTci(kOuterTag, outer, out);
+  }
 }
 
 // True if the value is one that the field can have.
@@ -136,13 +179,13 @@ void AddRange(const v1::FieldMatch& in, const FieldInfo& info, const Path& path,
   }
 }
 
-void AddField(const v1::FieldMatch& in, const Path& path, uint32_t& seen, ViolationList& violations, Match& out) {
+void AddField(const v1::FieldMatch& in, const Path& path, uint64_t& seen, ViolationList& violations, Match& out) {
   const FieldInfo* info = FindField(in.field());
   if (info == nullptr) {
     violations.Add(Path(path, "field"), UnknownField(in.field()));
     return;
   }
-  const uint32_t bit = uint32_t{1} << in.field();
+  const uint64_t bit = uint64_t{1} << in.field();
   if ((seen & bit) != 0) {
     violations.Add(Path(path, "field"), absl::StrCat(info->name, " is given twice; each field may stand once"));
     return;
@@ -152,8 +195,8 @@ void AddField(const v1::FieldMatch& in, const Path& path, uint32_t& seen, Violat
   FieldBits bits;
   if (!FieldBitsFromProto(ViewOf(in), *info, path, violations, bits)) return;
   if (!CheckValue(*info, bits, path, violations)) return;
-  if (IsVlan(info->field)) {
-    AddVlan(*info, bits, path, violations, out);
+  if (const TagFields* tag = TagOf(info->field)) {
+    AddVlan(*tag, info->field, bits, path, violations, out);
   } else {
     MatchOn(out, info->field, bits.value, bits.mask);
   }
@@ -164,6 +207,8 @@ std::string Instead(const KnownHeaders& headers) {
   if (headers.eth_type < 0) return "; the match has no eth_type";
   std::string text = absl::StrCat("; the match has eth_type 0x", absl::Hex(headers.eth_type, absl::kZeroPad4));
   if (headers.ip_proto >= 0) absl::StrAppend(&text, ", nw_proto ", headers.ip_proto);
+  if (headers.icmpv6_type >= 0) absl::StrAppend(&text, ", icmpv6_type ", headers.icmpv6_type);
+  if (headers.icmpv6_code >= 0) absl::StrAppend(&text, ", icmpv6_code ", headers.icmpv6_code);
   if (headers.later_fragment) absl::StrAppend(&text, ", ip_frag=later");
   return text;
 }
@@ -196,23 +241,36 @@ bool IsPlainTci(Tci tci) {
   return (tci.value & kTciPresent) != 0 ? pcp == 0 || pcp == kPcp : tci.mask == kTciPresent;
 }
 
-void VlanToProto(Tci tci, bool explicit_mask, v1::Match* out) {
+void VlanToProto(const TagFields& tag, Tci tci, bool explicit_mask, v1::Match* out) {
   if (tci.mask == 0) return;
   if (!IsPlainTci(tci)) {
-    AddTo(out, Field::kVlanTci, tci.value, tci.mask, explicit_mask);
+    AddTo(out, tag.tci, tci.value, tci.mask, explicit_mask);
     return;
   }
-  if (tci.mask == kTciPresent) AddTo(out, Field::kVlanPresent, tci.value != 0, 1, explicit_mask);
-  if ((tci.mask & kVid) != 0) AddTo(out, Field::kVlanVid, tci.value & kVid, tci.mask & kVid, explicit_mask);
-  if ((tci.mask & kPcp) != 0) AddTo(out, Field::kVlanPcp, tci.value >> kPcpShift, kPcp >> kPcpShift, explicit_mask);
+  if (tci.mask == kTciPresent) AddTo(out, tag.present, tci.value != 0, 1, explicit_mask);
+  if ((tci.mask & kVid) != 0) AddTo(out, tag.vid, tci.value & kVid, tci.mask & kVid, explicit_mask);
+  if ((tci.mask & kPcp) != 0) AddTo(out, tag.pcp, tci.value >> kPcpShift, kPcp >> kPcpShift, explicit_mask);
+}
+
+// The outer tag's presence goes without saying where there is a second one.
+void TagsToProto(const TagFields& tag, const Match& match, v1::Match* out) {
+  const Tci tci = TciOf(tag, match);
+  const bool implied = &tag == &kOuterTag && tci.mask == kTciPresent && TciOf(kInnerTag, match).present();
+  if (!implied) VlanToProto(tag, tci, false, out);
 }
 
 // Under which field a mask shows the bits that several share; see MaskToProto.
 bool ShownInMask(const FieldInfo& info, const PacketKey& mask) {
   switch (info.prerequisite) {
     case v1::PREREQUISITE_ARP:
-      // The operation has a transport port's place, without its presence.
-      return info.field == Field::kArpOp && (mask.present & kPresentL4) == 0;
+      // These share places with fields that have other presence bits; the addresses with those of IPv4.
+      if (info.field == Field::kArpOp) return (mask.present & kPresentL4) == 0;
+      if (info.field == Field::kArpSha) return (mask.present & kPresentNdSource) == 0;
+      return info.field == Field::kArpTha && (mask.present & kPresentNdTarget) == 0;
+    case v1::PREREQUISITE_ND_SOLICIT:
+      return (mask.present & kPresentNdSource) != 0;
+    case v1::PREREQUISITE_ND_ADVERT:
+      return (mask.present & kPresentNdTarget) != 0;
     case v1::PREREQUISITE_TCP:
       return (mask.present & kPresentL4) != 0;
     case v1::PREREQUISITE_UDP:
@@ -228,11 +286,12 @@ bool ShownInMask(const FieldInfo& info, const PacketKey& mask) {
 }  // namespace
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out) {
-  static_assert(kFieldCount <= 32, "seen has 32 bits");
+  static_assert(kFieldCount <= 64, "seen has 64 bits");
   out = Match{};
   const size_t before = violations.count();
-  uint32_t seen = 0;
+  uint64_t seen = 0;
   for (int i = 0; i < in.fields_size(); ++i) AddField(in.fields(i), Path(path, "fields", i), seen, violations, out);
+  if (violations.count() == before) SettleTags(in, path, violations, out);
   // With a field missing or misread the rest would look wrong too.
   if (violations.count() == before) CheckPrerequisites(in, path, violations, out);
 }
@@ -240,8 +299,11 @@ void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violat
 void MatchToProto(const Match& match, v1::Match* out) {
   const KnownHeaders headers = HeadersOf(match);
   for (const FieldInfo& info : Fields()) {
-    if (info.field == Field::kVlanPresent) VlanToProto({TciOf(match.value), TciOf(match.mask)}, false, out);
-    if (info.field == Field::kNone || IsVlan(info.field) || !Meets(info.prerequisite, headers)) continue;
+    if (const TagFields* tag = TagOf(info.field)) {
+      if (info.field == tag->present) TagsToProto(*tag, match, out);
+      continue;
+    }
+    if (info.field == Field::kNone || !Meets(info.prerequisite, headers)) continue;
     const absl::uint128 mask = GetField(match.mask, info.field);
     if (mask != 0) FieldBitsToProto(info, {GetField(match.value, info.field), mask}, false, out->add_fields());
     if (!info.rangeable) continue;
@@ -253,8 +315,12 @@ void MatchToProto(const Match& match, v1::Match* out) {
 void MaskToProto(const PacketKey& mask, v1::Match* out) {
   const PacketKey looked_at = LookedAt(mask);
   for (const FieldInfo& info : Fields()) {
-    if (info.field == Field::kVlanPresent) VlanToProto({TciOf(mask), TciOf(mask)}, true, out);
-    if (info.field == Field::kNone || IsVlan(info.field) || !ShownInMask(info, mask)) continue;
+    if (const TagFields* tag = TagOf(info.field)) {
+      const uint16_t bits = TciOf(*tag, mask);
+      if (info.field == tag->present) VlanToProto(*tag, {bits, bits}, true, out);
+      continue;
+    }
+    if (info.field == Field::kNone || !ShownInMask(info, mask)) continue;
     const absl::uint128 bits = GetField(mask, info.field);
     if (bits != 0) FieldBitsToProto(info, {bits, bits}, true, out->add_fields());
     if (bits == 0 && GetField(looked_at, info.field) != 0) AddRangeTo(out, info, PortRange{});

@@ -38,17 +38,45 @@ SLUICE_SAME_FIELD(FIELD_ICMPV4_TYPE, kIcmpv4Type);
 SLUICE_SAME_FIELD(FIELD_ICMPV4_CODE, kIcmpv4Code);
 SLUICE_SAME_FIELD(FIELD_ICMPV6_TYPE, kIcmpv6Type);
 SLUICE_SAME_FIELD(FIELD_ICMPV6_CODE, kIcmpv6Code);
+SLUICE_SAME_FIELD(FIELD_INNER_VLAN_PRESENT, kInnerVlanPresent);
+SLUICE_SAME_FIELD(FIELD_INNER_VLAN_VID, kInnerVlanVid);
+SLUICE_SAME_FIELD(FIELD_INNER_VLAN_PCP, kInnerVlanPcp);
+SLUICE_SAME_FIELD(FIELD_INNER_VLAN_TCI, kInnerVlanTci);
+SLUICE_SAME_FIELD(FIELD_MPLS_LABEL, kMplsLabel);
+SLUICE_SAME_FIELD(FIELD_MPLS_TC, kMplsTc);
+SLUICE_SAME_FIELD(FIELD_MPLS_BOS, kMplsBos);
+SLUICE_SAME_FIELD(FIELD_MPLS_TTL, kMplsTtl);
+SLUICE_SAME_FIELD(FIELD_ARP_SHA, kArpSha);
+SLUICE_SAME_FIELD(FIELD_ARP_THA, kArpTha);
+SLUICE_SAME_FIELD(FIELD_IPV6_LABEL, kIpv6Label);
+SLUICE_SAME_FIELD(FIELD_TCP_FLAGS, kTcpFlags);
+SLUICE_SAME_FIELD(FIELD_ND_TARGET, kNdTarget);
+SLUICE_SAME_FIELD(FIELD_ND_SLL, kNdSll);
+SLUICE_SAME_FIELD(FIELD_ND_TLL, kNdTll);
+SLUICE_SAME_FIELD(FIELD_METADATA, kMetadata);
+SLUICE_SAME_FIELD(FIELD_REG0, kReg0);
+SLUICE_SAME_FIELD(FIELD_REG1, kReg1);
+SLUICE_SAME_FIELD(FIELD_REG2, kReg2);
+SLUICE_SAME_FIELD(FIELD_REG3, kReg3);
+SLUICE_SAME_FIELD(FIELD_REG4, kReg4);
+SLUICE_SAME_FIELD(FIELD_REG5, kReg5);
+SLUICE_SAME_FIELD(FIELD_REG6, kReg6);
+SLUICE_SAME_FIELD(FIELD_REG7, kReg7);
 #undef SLUICE_SAME_FIELD
 static_assert(v1::Field_MAX + 1 == kFieldCount);
 
 constexpr int kEthIpv4 = 0x0800;
 constexpr int kEthArp = 0x0806;
 constexpr int kEthIpv6 = 0x86dd;
+constexpr int kEthMpls = 0x8847;
+constexpr int kEthMplsMulticast = 0x8848;
 constexpr int kIcmpv4 = 1;
 constexpr int kTcp = 6;
 constexpr int kUdp = 17;
 constexpr int kIcmpv6 = 58;
 constexpr int kSctp = 132;
+constexpr int kNdSolicit = 135;
+constexpr int kNdAdvert = 136;
 
 FieldTable ReadFields() {
   FieldTable table;
@@ -78,8 +106,18 @@ bool HasL4(const KnownHeaders& headers, int ip_proto) {
   return headers.ip_proto == ip_proto && !headers.later_fragment;
 }
 
+bool IsIcmpv6(const KnownHeaders& headers) { return headers.eth_type == kEthIpv6 && HasL4(headers, kIcmpv6); }
+
+bool IsNd(const KnownHeaders& headers, int icmpv6_type) {
+  return IsIcmpv6(headers) && headers.icmpv6_type == icmpv6_type && headers.icmpv6_code <= 0;
+}
+
 std::string DescribeL4(absl::string_view eth_type, int ip_proto) {
   return absl::StrCat("eth_type ", eth_type, ", nw_proto ", ip_proto, " and no ip_frag that asks for later fragments");
+}
+
+std::string DescribeNd(absl::string_view types) {
+  return absl::StrCat(DescribeL4("0x86dd", kIcmpv6), ", icmpv6_type ", types, " and no icmpv6_code but 0");
 }
 
 constexpr absl::string_view kIpText = "0x0800 or 0x86dd";
@@ -103,6 +141,11 @@ KnownHeaders HeadersOf(const Match& match) {
   headers.ip_proto = Fixed(match, Field::kIpProto, 0xff);
   headers.later_fragment = (match.value.ip_frag & kFragLater) != 0;
   headers.vlan_tags = GetField(match.value, Field::kVlanPresent) == 1 ? 1 : 0;
+  if (GetField(match.value, Field::kInnerVlanPresent) == 1) headers.vlan_tags = 2;
+  if (IsIcmpv6(headers)) {
+    headers.icmpv6_type = Fixed(match, Field::kIcmpv6Type, 0xff);
+    headers.icmpv6_code = Fixed(match, Field::kIcmpv6Code, 0xff);
+  }
   return headers;
 }
 
@@ -130,7 +173,17 @@ bool Meets(v1::Prerequisite prerequisite, const KnownHeaders& headers) {
     case v1::PREREQUISITE_ICMPV4:
       return headers.eth_type == kEthIpv4 && HasL4(headers, kIcmpv4);
     case v1::PREREQUISITE_ICMPV6:
-      return headers.eth_type == kEthIpv6 && HasL4(headers, kIcmpv6);
+      return IsIcmpv6(headers);
+    case v1::PREREQUISITE_INNER_VLAN:
+      return headers.vlan_tags > 1;
+    case v1::PREREQUISITE_MPLS:
+      return headers.eth_type == kEthMpls || headers.eth_type == kEthMplsMulticast;
+    case v1::PREREQUISITE_ND:
+      return IsNd(headers, kNdSolicit) || IsNd(headers, kNdAdvert);
+    case v1::PREREQUISITE_ND_SOLICIT:
+      return IsNd(headers, kNdSolicit);
+    case v1::PREREQUISITE_ND_ADVERT:
+      return IsNd(headers, kNdAdvert);
     default:
       return false;
   }
@@ -158,6 +211,16 @@ std::string DescribePrerequisite(v1::Prerequisite prerequisite) {
       return DescribeL4("0x0800", kIcmpv4);
     case v1::PREREQUISITE_ICMPV6:
       return DescribeL4("0x86dd", kIcmpv6);
+    case v1::PREREQUISITE_INNER_VLAN:
+      return "a second VLAN tag: inner_vlan_vid, inner_vlan_pcp or inner_vlan_present 1";
+    case v1::PREREQUISITE_MPLS:
+      return "eth_type 0x8847 or 0x8848";
+    case v1::PREREQUISITE_ND:
+      return DescribeNd("135 or 136");
+    case v1::PREREQUISITE_ND_SOLICIT:
+      return DescribeNd("135");
+    case v1::PREREQUISITE_ND_ADVERT:
+      return DescribeNd("136");
     default:
       return "nothing";
   }

@@ -46,6 +46,8 @@ inline const FieldInfo* FindField(int number) {
 struct KnownHeaders {
   int eth_type = -1;  // -1: not known
   int ip_proto = -1;
+  int icmpv6_type = -1;
+  int icmpv6_code = -1;
   bool later_fragment = false;
   unsigned vlan_tags = 0;  // at least
   bool anything = false;   // every prerequisite counts as met: the match is wrong, look at the rest all the same

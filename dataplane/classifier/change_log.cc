@@ -8,7 +8,7 @@ namespace {
 
 // Bytes of the key in the order in which they get slices: addresses and ports
 // tell flows apart best; what all flows of a table mostly share comes last.
-constexpr std::array<uint8_t, 15> kWordOrder = {3, 4, 1, 2, 8, 9, 10, 11, 0, 5, 6, 7, 12, 13, 14};
+constexpr std::array<uint8_t, 20> kWordOrder = {3, 4, 1, 2, 8, 9, 10, 11, 17, 18, 19, 20, 16, 12, 13, 14, 15, 5, 6, 0};
 
 uint8_t ByteOf(const PacketKey& key, size_t i) { return reinterpret_cast<const uint8_t*>(&key)[i]; }
 

@@ -27,8 +27,9 @@ struct Interest {
       word_index[word_count] = i;
       word_mask[word_count] = word;
       ++word_count;
-      // Presence bits say something about layer 3.
-      if (i >= kLinkWords || (i == 0 && mask.present != 0)) beyond_link = true;
+      // Presence bits say something about what lies behind the EtherType.
+      const bool in_frame = i < kFirstPipelineWord;
+      if (in_frame && (i >= kLinkWords || (i == 0 && mask.present != 0))) beyond_link = true;
     }
   }
 
@@ -48,7 +49,7 @@ struct Interest {
   unsigned word_count = 0;
   std::array<uint8_t, kKeyWords> word_index{};
   std::array<uint64_t, kKeyWords> word_mask{};
-  bool beyond_link;  // flows need more than in_port, addresses, tags and EtherType
+  bool beyond_link;  // flows need more of a frame than addresses, the outer tag and EtherType
 };
 
 }  // namespace sluice

@@ -30,7 +30,7 @@ class MaskCache {
     for (Lines& lines : of_worker_) lines.entries.resize(last_ + 1);
   }
 
-  // Over the words that a parser fills.
+  // Over the words in which most packets differ; a hint may be another packet's.
   uint64_t HashOf(const PacketKey& key) const {
     uint64_t hash = hash_key_.seed;
     for (size_t i = 0; i < kKeyWords; ++i) {

@@ -44,7 +44,7 @@ struct Retired {
 };
 
 // Entries come in as many sizes, by 32 bytes.
-inline constexpr size_t kEntrySizes = 7;
+inline constexpr size_t kEntrySizes = 9;
 
 // Flows and entries that no version leads to any more. Workers may still stand on
 // them, and flow caches remember them until the horizon passes.

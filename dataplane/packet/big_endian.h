@@ -37,7 +37,7 @@ inline void StoreBig(uint8_t* bytes, T value) {
   std::memcpy(bytes, &value, sizeof value);
 }
 
-// `size` is 1, 2, 4, 6 or 16, the sizes that fields have.
+// `size` is 1, 2, 4, 6, 8 or 16, the sizes that fields have.
 inline absl::uint128 LoadBigSized(const uint8_t* bytes, size_t size) {
   switch (size) {
     case 1:
@@ -48,6 +48,8 @@ inline absl::uint128 LoadBigSized(const uint8_t* bytes, size_t size) {
       return LoadBig<uint32_t>(bytes);
     case 6:
       return uint64_t{LoadBig<uint16_t>(bytes)} << 32 | LoadBig<uint32_t>(bytes + 2);
+    case 8:
+      return LoadBig<uint64_t>(bytes);
     default:
       return absl::MakeUint128(LoadBig<uint64_t>(bytes), LoadBig<uint64_t>(bytes + 8));
   }
@@ -68,6 +70,9 @@ inline void StoreBigSized(uint8_t* bytes, size_t size, absl::uint128 value) {
     case 6:
       StoreBig(bytes, static_cast<uint16_t>(low >> 32));
       StoreBig(bytes + 2, static_cast<uint32_t>(low));
+      break;
+    case 8:
+      StoreBig(bytes, low);
       break;
     default:
       StoreBig(bytes, absl::Uint128High64(value));

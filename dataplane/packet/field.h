@@ -46,8 +46,35 @@ enum class Field : uint8_t {
   kIcmpv4Code = 28,
   kIcmpv6Type = 29,
   kIcmpv6Code = 30,
+  kInnerVlanPresent = 31,
+  kInnerVlanVid = 32,
+  kInnerVlanPcp = 33,
+  kInnerVlanTci = 34,
+  kMplsLabel = 35,
+  kMplsTc = 36,
+  kMplsBos = 37,
+  kMplsTtl = 38,
+  kArpSha = 39,
+  kArpTha = 40,
+  kIpv6Label = 41,
+  kTcpFlags = 42,
+  kNdTarget = 43,
+  kNdSll = 44,
+  kNdTll = 45,
+  kMetadata = 46,
+  kReg0 = 47,
+  kReg1 = 48,
+  kReg2 = 49,
+  kReg3 = 50,
+  kReg4 = 51,
+  kReg5 = 52,
+  kReg6 = 53,
+  kReg7 = 54,
 };
-inline constexpr int kFieldCount = 31;  // with kNone
+inline constexpr int kFieldCount = 55;  // with kNone
+
+// Fields that no frame holds: they lie in the key's line 2.
+inline constexpr bool IsPipelineField(Field field) { return field >= Field::kMetadata && field <= Field::kReg7; }
 
 // A field's place: bits [shift, shift + bits) of the big-endian integer of
 // `size` bytes at `offset` in the key (in_port: of the host-order integer).
@@ -63,9 +90,6 @@ struct FieldLayout {
 };
 
 const FieldLayout& LayoutOf(Field field);
-
-// Fields that no frame has, only the key: what flows of one table leave for those of later ones.
-inline bool IsPipelineField(Field field) { return LayoutOf(field).offset >= 128; }
 
 // Reads a field of a key as an unsigned number.
 absl::uint128 GetField(const PacketKey& key, Field field);

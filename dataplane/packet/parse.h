@@ -1,11 +1,12 @@
 // From a frame's bytes to its key.
 //
 // What counts as a header, and when it is malformed, is decided here and only
-// here: Ethernet with up to two tags (802.1Q, 802.1ad), LLC/SNAP, ARP, IPv4
+// here: Ethernet with up to two tags (802.1Q, 802.1ad), LLC/SNAP, MPLS, ARP, IPv4
 // with options and fragments, IPv6 with extension headers and fragments, TCP,
-// UDP, SCTP, ICMP (in IPv4), ICMPv6 (in IPv6). A header whose length contradicts
-// the bytes that are there leaves the layers above it matchable and everything
-// from it on absent. Bytes behind the IP total length are padding, never a header.
+// UDP, SCTP, ICMP (in IPv4), ICMPv6 (in IPv6) with neighbour discovery. A header
+// whose length contradicts the bytes that are there leaves the layers above it
+// matchable and everything from it on absent. Bytes behind the IP total length
+// are padding, never a header.
 //
 // The fine print, which is Open vSwitch's where nothing else is said:
 // - A third tag, or one that is cut off, is the EtherType.
@@ -23,6 +24,9 @@
 //   the packet has no L4 fields, which is not called malformed. Other lengths
 //   (UDP's, SCTP chunks') are not looked at.
 // - ARP for other than Ethernet and IPv4 has no fields.
+// - Of MPLS the outermost label stack entry is read and nothing behind it; less
+//   than an entry has no fields, which is not called malformed.
+// - Neighbour discovery: see neighbor.h.
 //
 // Pure; any thread. Reads nothing outside [data, data + length).
 
@@ -45,7 +49,7 @@ enum class ParseResult : uint8_t {
                // key and layout hold what came before it, or are not filled if that is the Ethernet header
 };
 
-// Fills key (all of it) and layout.
+// Fills the key's lines 0 and 1, and layout. Line 2 is the pipeline's.
 ParseResult Parse(const Frame& frame, uint32_t in_port, PacketKey& key, HeaderLayout& layout);
 
 // No deeper than tags and EtherType, for who looks at nothing else: fills the

@@ -12,12 +12,18 @@ inline constexpr uint16_t kEthTypeIpv4 = 0x0800;
 inline constexpr uint16_t kEthTypeArp = 0x0806;
 inline constexpr uint16_t kEthTypeVlan = 0x8100;
 inline constexpr uint16_t kEthTypeIpv6 = 0x86dd;
+inline constexpr uint16_t kEthTypeMpls = 0x8847;
+inline constexpr uint16_t kEthTypeMplsMulticast = 0x8848;
 inline constexpr uint16_t kEthTypeServiceVlan = 0x88a8;
 // Below it the two bytes behind the addresses are an IEEE 802.3 length.
 inline constexpr uint16_t kEthTypeMin = 0x0600;
 
 inline constexpr bool IsVlanTpid(uint16_t eth_type) {
   return eth_type == kEthTypeVlan || eth_type == kEthTypeServiceVlan;
+}
+
+inline constexpr bool IsMpls(uint16_t eth_type) {
+  return eth_type == kEthTypeMpls || eth_type == kEthTypeMplsMulticast;
 }
 
 // IP protocols and IPv6 header types.
@@ -50,6 +56,7 @@ inline constexpr uint32_t Ipv6ExtensionSize(uint8_t ip_proto, uint8_t length_byt
 // Sizes of fixed headers in bytes.
 inline constexpr uint32_t kEthernetSize = 14;
 inline constexpr uint32_t kVlanTagSize = 4;
+inline constexpr uint32_t kMplsSize = 4;
 inline constexpr uint32_t kLlcSnapSize = 8;
 inline constexpr uint32_t kArpSize = 28;  // Ethernet and IPv4
 inline constexpr uint32_t kIpv4Size = 20;
@@ -59,5 +66,16 @@ inline constexpr uint32_t kUdpSize = 8;
 inline constexpr uint32_t kSctpSize = 12;
 inline constexpr uint32_t kIcmpSize = 8;
 inline constexpr uint32_t kIcmpChecksumEnd = 4;
+
+// Neighbour discovery: ICMPv6 types, and types of options.
+inline constexpr uint8_t kNdSolicitation = 135;
+inline constexpr uint8_t kNdAdvertisement = 136;
+inline constexpr uint8_t kNdOptionSource = 1;
+inline constexpr uint8_t kNdOptionTarget = 2;
+
+// A label stack entry in host order: label, TC, bottom of stack, TTL.
+inline constexpr uint32_t kMplsTcShift = 9;
+inline constexpr uint32_t kMplsBottom = 0x100;
+inline constexpr uint32_t kMplsLabelShift = 12;
 
 }  // namespace sluice

@@ -2,7 +2,7 @@
 
 #include "dataplane/packet/big_endian.h"
 #include "dataplane/packet/checksum.h"
-#include "dataplane/packet/parse.h"
+#include "dataplane/packet/neighbor.h"
 #include "dataplane/packet/protocols.h"
 
 namespace sluice {
@@ -29,40 +29,54 @@ struct Place {
   Cover cover = Cover::kNone;
 };
 
-bool IsIpv4(const HeaderLayout& layout) { return layout.l3 != 0 && layout.eth_type == kEthTypeIpv4; }
-bool IsIpv6(const HeaderLayout& layout) { return layout.l3 != 0 && layout.eth_type == kEthTypeIpv6; }
+// Where the IP packet ends: what its header says, wherever the bytes lie.
+uint32_t IpEnd(const Frame& frame, const HeaderLayout& layout) {
+  const uint8_t* ip = frame.data + layout.l3;
+  if (layout.has_ipv4()) return layout.l3 + LoadBig<uint16_t>(ip + 2);
+  return layout.l3 + kIpv6Size + LoadBig<uint16_t>(ip + 4);
+}
 
 Place InTag(const HeaderLayout& layout, uint8_t shift) {
   if (layout.vlan_tags == 0) return {};
   return {.at = kEthernetSize, .size = 2, .shift = shift};
 }
 
+Place InLabel(const HeaderLayout& layout, uint8_t shift) {
+  if (layout.mpls == 0) return {};
+  return {.at = layout.mpls, .size = kMplsSize, .shift = shift};
+}
+
 Place InArp(const HeaderLayout& layout, uint32_t offset, uint8_t size) {
-  if (layout.l3 == 0 || layout.eth_type != kEthTypeArp) return {};
+  if (!layout.has_arp()) return {};
   return {.at = layout.l3 + offset, .size = size};
 }
 
 Place InIpv4(const HeaderLayout& layout, uint32_t offset) {
-  if (!IsIpv4(layout)) return {};
+  if (!layout.has_ipv4()) return {};
   return {.at = layout.l3 + offset, .size = 4, .cover = Cover::kIpv4Address};
 }
 
 Place InIpv6(const HeaderLayout& layout, uint32_t offset, Cover cover) {
-  if (!IsIpv6(layout)) return {};
+  if (!layout.has_ipv6()) return {};
   return {.at = layout.l3 + offset, .size = 16, .cover = cover};
 }
 
 // DSCP and ECN: the second byte of IPv4, and across two bytes of IPv6.
 Place InTos(const HeaderLayout& layout, uint8_t shift) {
-  if (IsIpv4(layout)) return {.at = layout.l3, .size = 2, .shift = shift, .cover = Cover::kIpv4Header};
-  if (IsIpv6(layout)) return {.at = layout.l3, .size = 2, .shift = static_cast<uint8_t>(shift + 4)};
+  if (layout.has_ipv4()) return {.at = layout.l3, .size = 2, .shift = shift, .cover = Cover::kIpv4Header};
+  if (layout.has_ipv6()) return {.at = layout.l3, .size = 2, .shift = static_cast<uint8_t>(shift + 4)};
   return {};
 }
 
 Place InTtl(const HeaderLayout& layout) {
-  if (IsIpv4(layout)) return {.at = layout.l3 + 8u, .size = 2, .shift = 8, .cover = Cover::kIpv4Header};
-  if (IsIpv6(layout)) return {.at = layout.l3 + 6u, .size = 2};
+  if (layout.has_ipv4()) return {.at = layout.l3 + 8u, .size = 2, .shift = 8, .cover = Cover::kIpv4Header};
+  if (layout.has_ipv6()) return {.at = layout.l3 + 6u, .size = 2};
   return {};
+}
+
+Place InFlowLabel(const HeaderLayout& layout) {
+  if (!layout.has_ipv6()) return {};
+  return {.at = layout.l3, .size = 4};
 }
 
 bool HasL4(const HeaderLayout& layout, uint8_t ip_proto) { return layout.l4_fields && layout.ip_proto == ip_proto; }
@@ -83,7 +97,18 @@ Place InIcmp(const HeaderLayout& layout, uint8_t ip_proto, uint8_t shift) {
   return {.at = layout.l4, .size = 2, .shift = shift, .cover = Cover::kIcmp};
 }
 
-Place LocateL4(const HeaderLayout& layout, Field field) {
+Place InNeighbor(const Frame& frame, const HeaderLayout& layout, Field field) {
+  if (!layout.nd) return {};
+  const NeighborPlaces places = FindNeighbor(frame, layout.l4, IpEnd(frame, layout) - layout.l4);
+  if (field == Field::kNdTarget && places.target != 0) {
+    return {.at = places.target, .size = 16, .cover = Cover::kIcmp};
+  }
+  const uint32_t at = field == Field::kNdSll ? places.source_link : field == Field::kNdTll ? places.target_link : 0;
+  if (at == 0) return {};
+  return {.at = at, .size = 6, .cover = Cover::kIcmp};
+}
+
+Place LocateL4(const Frame& frame, const HeaderLayout& layout, Field field) {
   switch (field) {
     case Field::kTcpSrc:
       return InPorts(layout, kIpProtoTcp, 0);
@@ -105,12 +130,49 @@ Place LocateL4(const HeaderLayout& layout, Field field) {
       return InIcmp(layout, kIpProtoIcmpv6, 8);
     case Field::kIcmpv6Code:
       return InIcmp(layout, kIpProtoIcmpv6, 0);
+    case Field::kNdTarget:
+    case Field::kNdSll:
+    case Field::kNdTll:
+      return InNeighbor(frame, layout, field);
     default:
       return {};
   }
 }
 
-Place Locate(const HeaderLayout& layout, Field field) {
+Place LocateNetwork(const Frame& frame, const HeaderLayout& layout, Field field) {
+  switch (field) {
+    case Field::kArpOp:
+      return InArp(layout, 6, 2);
+    case Field::kArpSpa:
+      return InArp(layout, 14, 4);
+    case Field::kArpTpa:
+      return InArp(layout, 24, 4);
+    case Field::kArpSha:
+      return InArp(layout, 8, 6);
+    case Field::kArpTha:
+      return InArp(layout, 18, 6);
+    case Field::kIpv4Src:
+      return InIpv4(layout, 12);
+    case Field::kIpv4Dst:
+      return InIpv4(layout, 16);
+    case Field::kIpv6Src:
+      return InIpv6(layout, 8, Cover::kIpv6Source);
+    case Field::kIpv6Dst:
+      return InIpv6(layout, 24, Cover::kIpv6Destination);
+    case Field::kIpv6Label:
+      return InFlowLabel(layout);
+    case Field::kIpDscp:
+      return InTos(layout, 2);
+    case Field::kIpEcn:
+      return InTos(layout, 0);
+    case Field::kIpTtl:
+      return InTtl(layout);
+    default:
+      return LocateL4(frame, layout, field);
+  }
+}
+
+Place Locate(const Frame& frame, const HeaderLayout& layout, Field field) {
   switch (field) {
     case Field::kEthDst:
       return {.at = 0, .size = 6};
@@ -120,28 +182,14 @@ Place Locate(const HeaderLayout& layout, Field field) {
       return InTag(layout, 0);
     case Field::kVlanPcp:
       return InTag(layout, 13);
-    case Field::kArpOp:
-      return InArp(layout, 6, 2);
-    case Field::kArpSpa:
-      return InArp(layout, 14, 4);
-    case Field::kArpTpa:
-      return InArp(layout, 24, 4);
-    case Field::kIpv4Src:
-      return InIpv4(layout, 12);
-    case Field::kIpv4Dst:
-      return InIpv4(layout, 16);
-    case Field::kIpv6Src:
-      return InIpv6(layout, 8, Cover::kIpv6Source);
-    case Field::kIpv6Dst:
-      return InIpv6(layout, 24, Cover::kIpv6Destination);
-    case Field::kIpDscp:
-      return InTos(layout, 2);
-    case Field::kIpEcn:
-      return InTos(layout, 0);
-    case Field::kIpTtl:
-      return InTtl(layout);
+    case Field::kMplsLabel:
+      return InLabel(layout, kMplsLabelShift);
+    case Field::kMplsTc:
+      return InLabel(layout, kMplsTcShift);
+    case Field::kMplsTtl:
+      return InLabel(layout, 0);
     default:
-      return LocateL4(layout, field);
+      return LocateNetwork(frame, layout, field);
   }
 }
 
@@ -165,13 +213,10 @@ void RenewL4(const Frame& frame, const HeaderLayout& layout, const uint8_t* old_
   }
 }
 
-// SCTP's length is what the IP header says, wherever the bytes lie.
 void RenewSctp(const Frame& frame, const HeaderLayout& layout, const uint8_t* old_bytes, const uint8_t* new_bytes) {
-  const uint8_t* ip = frame.data + layout.l3;
-  const uint32_t end =
-      IsIpv4(layout) ? layout.l3 + LoadBig<uint16_t>(ip + 2) : layout.l3 + kIpv6Size + LoadBig<uint16_t>(ip + 4);
   uint8_t* crc = frame.data + layout.l4 + 8;
-  const uint32_t renewed = UpdateCrc32c(LoadRaw<uint32_t>(crc), old_bytes, new_bytes, end - layout.l4 - 4);
+  const uint32_t renewed =
+      UpdateCrc32c(LoadRaw<uint32_t>(crc), old_bytes, new_bytes, IpEnd(frame, layout) - layout.l4 - 4);
   std::memcpy(crc, &renewed, sizeof renewed);
 }
 
@@ -237,7 +282,7 @@ void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint1
     rewrite.Add(field, value, mask);
     return SetAddresses(frame, rewrite);
   }
-  const Place place = Locate(layout, field);
+  const Place place = Locate(frame, layout, field);
   if (place.size == 0) return;
   uint8_t* bytes = frame.data + place.at;
   const absl::uint128 bits = (mask & AllBits(field)) << place.shift;
@@ -249,45 +294,6 @@ void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint1
   uint8_t old_bytes[16];
   StoreBigSized(old_bytes, place.size, before);
   RenewCovering(frame, layout, place, old_bytes, bytes);
-}
-
-bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid) {
-  constexpr uint32_t kAddresses = 12;
-  if (frame.headroom < kVlanTagSize) return false;
-  const uint16_t tci = layout.vlan_tags == 0 ? 0 : LoadBig<uint16_t>(frame.data + kEthernetSize) & ~kTciPresent;
-  frame.data -= kVlanTagSize;
-  frame.headroom -= kVlanTagSize;
-  frame.length += kVlanTagSize;
-  frame.total += kVlanTagSize;
-  std::memmove(frame.data, frame.data + kVlanTagSize, kAddresses);
-  StoreBig(frame.data + kAddresses, tpid);
-  StoreBig(frame.data + kEthernetSize, tci);
-  ++layout.vlan_tags;
-  if (layout.l3 != 0) layout.l3 += kVlanTagSize;
-  if (layout.l4 != 0) layout.l4 += kVlanTagSize;
-  return true;
-}
-
-void PopVlan(Frame& frame, HeaderLayout& layout) {
-  constexpr uint32_t kAddresses = 12;
-  if (layout.vlan_tags == 0) return;
-  std::memmove(frame.data + kVlanTagSize, frame.data, kAddresses);
-  frame.data += kVlanTagSize;
-  frame.headroom += kVlanTagSize;
-  frame.length -= kVlanTagSize;
-  frame.total -= kVlanTagSize;
-  --layout.vlan_tags;
-  if (layout.l3 != 0) layout.l3 -= kVlanTagSize;
-  if (layout.l4 != 0) layout.l4 -= kVlanTagSize;
-  if (IsVlanTpid(layout.eth_type)) {
-    PacketKey key;
-    // With a checksum out of reach, addresses stay as they are too.
-    if (Parse(frame, 0, key, layout) == ParseResult::kNeedMore) {
-      layout.l3 = 0;
-      layout.l4 = 0;
-      layout.l4_fields = false;
-    }
-  }
 }
 
 }  // namespace sluice

@@ -9,8 +9,12 @@
 //   nothing behind the IP header is touched.
 // - IPv6 destination with a routing header that has segments left: the pseudo
 //   header holds the final destination, not this one, and the checksum stays.
+// - What neighbour discovery has behind its type is under ICMPv6's checksum. Nothing
+//   covers ARP, the IPv6 flow label or MPLS; IP behind MPLS is left alone.
 // - SCTP's CRC covers ports and payload, no addresses. That of a first fragment
 //   cannot be renewed (the length of the whole is not known) and comes out wrong.
+//
+// Files: rewrite.cc fields, rewrite_push.cc tags and labels.
 //
 // Each function updates the frame and the layout that it is given. The layout is
 // what Parse found in these bytes. Pure; any thread. Touches nothing outside
@@ -30,7 +34,9 @@
 namespace sluice {
 
 // Writes value under mask (both as GetField counts them) into the field. Does
-// nothing if the frame lacks it or the field is not writable. DEI stays as it is.
+// nothing if the frame lacks it or the field is not writable, as those are that
+// travel with a packet and lie in no frame. Of neighbour discovery, what Parse did
+// not find counts as lacking, whatever was written since. DEI stays as it is.
 void SetField(Frame& frame, const HeaderLayout& layout, Field field, absl::uint128 value, absl::uint128 mask);
 
 // Writes of Ethernet addresses, taken together: bits of a frame's first twelve
@@ -65,6 +71,30 @@ bool PushVlan(Frame& frame, HeaderLayout& layout, uint16_t tpid);
 // third tag within reach, the layout is found anew and may hold more than before
 // (headers that cross `length` excepted).
 void PopVlan(Frame& frame, HeaderLayout& layout);
+
+// Puts a label stack entry in front of any others and behind the tags; eth_type
+// (MPLS's, host order) takes the EtherType's place. It copies label, TC and TTL of
+// the entry below. The first one is the bottom of the stack and has, as Open
+// vSwitch does it, the label "explicit null" (0, 2 over IPv6), of DSCP the lower three
+// bits, and IP's TTL; 0 and 64 where there is no IP, or a TTL of 0. What is behind
+// it is then out of reach. False, and the frame is as it was, if headroom has less
+// than 4 bytes.
+bool PushMpls(Frame& frame, HeaderLayout& layout, uint16_t eth_type);
+
+// Removes the outermost label stack entry; eth_type (host order) is what the frame
+// then has. Does nothing to a frame without one. The layout is found anew, as by
+// Parse, and may hold more than before (headers that cross `length` excepted).
+void PopMpls(Frame& frame, HeaderLayout& layout, uint16_t eth_type);
+
+// Of the outermost label stack entry. False, and the frame is as it was, if there
+// is none or its TTL is 0 or 1.
+inline bool DecrementMplsTtl(Frame& frame, const HeaderLayout& layout) {
+  if (layout.mpls == 0) return false;
+  uint8_t& ttl = frame.data[layout.mpls + kMplsSize - 1];
+  if (ttl <= 1) return false;
+  --ttl;
+  return true;
+}
 
 // False, and the frame is as it was, if there is no IP header or its TTL is 0 or 1.
 inline bool DecrementTtl(Frame& frame, const HeaderLayout& layout) {

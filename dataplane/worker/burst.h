@@ -22,8 +22,8 @@ struct Burst {
   unsigned count = 0;
   std::array<rte_mbuf*, kBatch> mbufs;
   std::array<HeaderLayout, kBatch> layouts;
-  std::array<uint32_t, kBatch> bytes;  // as received
-  std::array<PacketKey, kBatch> keys;
+  std::array<uint32_t, kBatch> bytes;    // as received
+  std::array<PacketKey, kBatch> keys{};  // each packet's begins with line 2 zero
   std::array<const ClassifierEntry*, kBatch> entries;
   PacketTotals totals;
   uint64_t received_bytes = 0;

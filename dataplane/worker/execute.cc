@@ -80,6 +80,8 @@ void Executor::Change(PacketInHand& packet, const Action& action) {
     case ActionType::kPushVlan:
       if (action.only_if_untagged && packet.layout.vlan_tags != 0) return;
       return PushWith(packet, [&](Frame& frame) { return PushVlan(frame, packet.layout, action.tpid); });
+    case ActionType::kPushMpls:
+      return PushWith(packet, [&](Frame& frame) { return PushMpls(frame, packet.layout, action.tpid); });
     default:
       return ChangeFrame(packet, action);
   }
@@ -91,7 +93,11 @@ void Executor::ChangeFrame(PacketInHand& packet, const Action& action) {
   if (action.type == ActionType::kPopVlan) {
     PopVlan(frame, packet.layout);
     PutFrame(packet.mbuf, frame);
-  } else if (action.type == ActionType::kDecTtl && !DecrementTtl(frame, packet.layout)) {
+  } else if (action.type == ActionType::kPopMpls) {
+    PopMpls(frame, packet.layout, action.tpid);
+    PutFrame(packet.mbuf, frame);
+  } else if (action.type == ActionType::kDecTtl ? !DecrementTtl(frame, packet.layout)
+                                                : packet.layout.mpls != 0 && !DecrementMplsTtl(frame, packet.layout)) {
     packet.End(DropReason::kTtl);
   }
 }
@@ -99,6 +105,7 @@ void Executor::ChangeFrame(PacketInHand& packet, const Action& action) {
 // Metadata and registers stand in the key alone.
 void Executor::Set(PacketInHand& packet, Field field, absl::uint128 value, absl::uint128 mask) {
   if (IsPipelineField(field)) {
+    packet.noted = true;
     PutField(packet.key, field, (GetField(packet.key, field) & ~mask) | (value & mask));
     return;
   }

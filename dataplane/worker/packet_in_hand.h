@@ -26,6 +26,7 @@ struct PacketInHand {
   uint8_t table_id = 0;
   const ClassifierEntry* entry = nullptr;  // of the flow whose actions are carried out; null: the table has none
   bool rewritten = false;                  // since it was last parsed
+  bool noted = false;                      // metadata or registers were written
   bool forwarded = false;
   bool ended = false;  // no further action is carried out, but for the action set if it is not lost
   bool lost = false;   // for want of a buffer, by a meter: nothing more is done

@@ -13,6 +13,7 @@ void Pipeline::Run(const Snapshot& snapshot, const TableView& view, uint8_t ingr
                       .bytes = burst.bytes[i],
                       .entry = burst.entries[i]};
   Walk(view, packet);
+  if (packet.noted) ClearPipelineFields(packet.key);
   if (packet.mbuf != nullptr) FreeBuffer(packet.mbuf);
   if (packet.forwarded) {
     ++burst.totals.forwarded;

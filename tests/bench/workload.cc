@@ -100,7 +100,7 @@ std::vector<PacketKey> KeysOf(const std::string& path) {
     std::memcpy(&length, &bytes[at + 8], sizeof length);
     at += 16;
     if (at + length > bytes.size()) Fail(path);
-    PacketKey key;
+    PacketKey key{};
     HeaderLayout layout;
     Frame frame{.data = reinterpret_cast<uint8_t*>(&bytes[at]), .length = length, .total = length, .headroom = 0};
     Parse(frame, 1, key, layout);

@@ -18,6 +18,7 @@ void Check(const Bytes& bytes, uint32_t in_port, size_t length, const ReferenceR
   HeapFrame heap(bytes, 0, static_cast<uint32_t>(length));
   PacketKey key;
   std::memset(static_cast<void*>(&key), 0xa5, sizeof key);
+  std::memset(key.words() + kFirstPipelineWord, 0, (kKeyWords - kFirstPipelineWord) * sizeof(uint64_t));
   HeaderLayout layout;
   const ParseResult result = Parse(heap.frame(), in_port, key, layout);
   const auto expect = [&](bool right, const char* wrong) {

@@ -17,15 +17,22 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr unsigned kMaxActions = 16;
-constexpr unsigned kMaxHeadroom = 24;  // six tags
+constexpr unsigned kMaxHeadroom = 24;  // six tags or labels
 
 struct Step {
-  enum Kind { kPush, kPop, kDecTtl, kSet } kind = kPush;
-  uint16_t tpid = 0;
+  enum Kind { kPush, kPop, kDecTtl, kPushMpls, kPopMpls, kDecMplsTtl, kSet } kind = kPush;
+  uint16_t eth_type = 0;
   Field field = Field::kNone;
   absl::uint128 value = 0;
   absl::uint128 mask = 0;
 };
+
+// What MPLS actions say.
+uint16_t MplsType(uint8_t kind) { return (kind & 0x80) != 0 ? 0x8848 : 0x8847; }
+uint16_t TypeBelow(uint8_t kind) {
+  constexpr uint16_t kTypes[] = {0x0800, 0x86dd, 0x8847, 0x8100};
+  return kTypes[kind >> 6];
+}
 
 // One byte that says what; for a field, its number and then value and, if the
 // first byte says so, mask, in as many bytes as it has.
@@ -33,7 +40,12 @@ Step ReadStep(Input& input) {
   const uint8_t kind = input.Byte();
   Step step;
   step.kind = kind % 8 < 3 ? static_cast<Step::Kind>(kind % 8) : Step::kSet;
-  step.tpid = (kind & 0x80) != 0 ? 0x88a8 : 0x8100;
+  step.eth_type = (kind & 0x80) != 0 ? 0x88a8 : 0x8100;
+  if (kind % 8 == 7 && (kind & 0x20) != 0) {
+    constexpr Step::Kind kMpls[] = {Step::kPushMpls, Step::kPopMpls, Step::kDecMplsTtl, Step::kPopMpls};
+    step.kind = kMpls[kind >> 3 & 3];
+    step.eth_type = step.kind == Step::kPushMpls ? MplsType(kind) : TypeBelow(kind);
+  }
   if (step.kind != Step::kSet) return step;
   step.field = static_cast<Field>(input.Byte() % (kFieldCount - 1) + 1);
   const unsigned bits = LayoutOf(step.field).bits;
@@ -54,12 +66,20 @@ class Subject {
     const Reading before(frame_.bytes(), layout_);
     switch (step.kind) {
       case Step::kPush:
-        Push(before, step.tpid);
+        Push(before, step.eth_type);
         return true;
       case Step::kPop:
         return Pop(before);
       case Step::kDecTtl:
         DecTtl(before);
+        return true;
+      case Step::kPushMpls:
+        PushLabel(before, step.eth_type);
+        return true;
+      case Step::kPopMpls:
+        return PopLabel(before, step.eth_type);
+      case Step::kDecMplsTtl:
+        DecMplsTtl(before);
         return true;
       case Step::kSet:
         Set(before, step);
@@ -98,15 +118,70 @@ class Subject {
       expected.resize(expected.size() - 4);
     }
     Expect(frame_.bytes() == expected, "not the frame without its tag");
+    const uint16_t type = before.inner.layout.eth_type;
+    return LayoutIsRight(expected, tagged && (type == 0x8100 || type == 0x88a8));
+  }
+
+  // anew: it was looked for. False if it can no longer be told from the frame.
+  bool LayoutIsRight(const Bytes& expected, bool anew) {
     const Reading after(expected, layout_);
-    if (after.inner.header_bytes > frame_.frame().length) {
+    if (anew && after.inner.header_bytes > frame_.frame().length) {
       // Only a part of what came within reach is there, and is left alone: a
       // checksum could not be renewed with it.
-      Expect(layout_.l3 == 0 && layout_.l4 == 0, "headers that are not all there would be rewritten");
+      Expect(layout_.l3 == 0 && layout_.l4 == 0 && !layout_.nd, "headers that are not all there would be rewritten");
       return false;
     }
-    Expect(layout_ == after.Layout(), "another layout than parsing finds after pop_vlan");
+    Expect(layout_ == after.Layout(), "another layout than parsing finds after a header was removed");
+    Expect(!anew || layout_.nd == after.inner.layout.nd, "neighbour discovery behind a header that was removed");
     return true;
+  }
+
+  void PushLabel(const Reading& before, uint16_t eth_type) {
+    const bool has_room = frame_.frame().headroom >= 4;
+    Expect(PushMpls(frame_.frame(), layout_, eth_type) == has_room, "a label needs four bytes of headroom");
+    Bytes expected = before.bytes;
+    if (has_room) {
+      const size_t at = PayloadAt(before);
+      const uint32_t entry = EntryToPush(before);
+      Bytes label;
+      for (int shift = 24; shift >= 0; shift -= 8) label.push_back(static_cast<uint8_t>(entry >> shift));
+      expected.insert(expected.begin() + static_cast<ptrdiff_t>(at), label.begin(), label.end());
+      PutType(expected, before, at, eth_type, 4);
+    }
+    Expect(frame_.bytes() == expected, "not the frame with a label");
+    Expect(layout_ == Reading(expected, layout_).Layout(), "another layout than parsing finds after push_mpls");
+  }
+
+  bool PopLabel(const Reading& before, uint16_t eth_type) {
+    const bool labelled = layout_.mpls != 0;
+    PopMpls(frame_.frame(), layout_, eth_type);
+    Bytes expected = before.bytes;
+    if (labelled) {
+      const auto at = static_cast<ptrdiff_t>(PayloadAt(before));
+      expected.erase(expected.begin() + at, expected.begin() + at + 4);
+      PutType(expected, before, static_cast<size_t>(at), eth_type, -4);
+    }
+    Expect(frame_.bytes() == expected, "not the frame without its label");
+    return LayoutIsRight(expected, labelled);
+  }
+
+  // In front of what begins at `at`; SNAP has a length before it, which changes.
+  static void PutType(Bytes& bytes, const Reading& before, size_t at, uint16_t eth_type, int change) {
+    bytes.at(at - 2) = static_cast<uint8_t>(eth_type >> 8);
+    bytes.at(at - 1) = static_cast<uint8_t>(eth_type);
+    const size_t length_at = 12 + 4u * before.Layout().vlan_tags;
+    if (length_at + 2 == at) return;
+    const int length = bytes.at(length_at) * 256 + bytes.at(length_at + 1) + change;
+    if (length < 0 || length >= 0x600) return;
+    bytes.at(length_at) = static_cast<uint8_t>(length >> 8);
+    bytes.at(length_at + 1) = static_cast<uint8_t>(length);
+  }
+
+  void DecMplsTtl(const Reading& before) {
+    const absl::uint128 ttl = ReadField(before, Field::kMplsTtl);
+    const bool has_ttl = HasField(before, Field::kMplsTtl) && ttl > 1;
+    Expect(DecrementMplsTtl(frame_.frame(), layout_) == has_ttl, "a TTL of 2 or more can be decremented, and no other");
+    Judge(before, Field::kMplsTtl, has_ttl, ttl - 1);
   }
 
   void DecTtl(const Reading& before) {

@@ -15,7 +15,9 @@ bool IsIpv4(const HeaderLayout& layout) { return layout.l3 != 0 && layout.eth_ty
 bool IsIpv6(const HeaderLayout& layout) { return layout.l3 != 0 && layout.eth_type == 0x86dd; }
 bool IsVlanField(Field field) { return field == Field::kVlanVid || field == Field::kVlanPcp; }
 
-enum class Header { kEthernet, kTag, kArp, kIpv4, kIpv6, kIcmp, kTcp, kUdp, kIcmpv6, kSctp };
+bool IsNdField(Field field) { return field == Field::kNdTarget || field == Field::kNdSll || field == Field::kNdTll; }
+
+enum class Header { kEthernet, kTag, kMpls, kArp, kIpv4, kIpv6, kIcmp, kTcp, kUdp, kIcmpv6, kSctp };
 
 bool Has(const HeaderLayout& layout, Header header) {
   switch (header) {
@@ -23,6 +25,8 @@ bool Has(const HeaderLayout& layout, Header header) {
       return true;
     case Header::kTag:
       return layout.vlan_tags > 0;
+    case Header::kMpls:
+      return layout.mpls != 0;
     case Header::kArp:
       return layout.l3 != 0 && layout.eth_type == 0x0806;
     case Header::kIpv4:
@@ -57,7 +61,10 @@ constexpr Place kPlaces[] = {
     {Field::kUdpDst, Header::kUdp, 2, 2},        {Field::kSctpSrc, Header::kSctp, 0, 2},
     {Field::kSctpDst, Header::kSctp, 2, 2},      {Field::kIcmpv4Type, Header::kIcmp, 0, 1},
     {Field::kIcmpv4Code, Header::kIcmp, 1, 1},   {Field::kIcmpv6Type, Header::kIcmpv6, 0, 1},
-    {Field::kIcmpv6Code, Header::kIcmpv6, 1, 1},
+    {Field::kIcmpv6Code, Header::kIcmpv6, 1, 1}, {Field::kMplsLabel, Header::kMpls, 0, 3},
+    {Field::kMplsTc, Header::kMpls, 2, 1},       {Field::kMplsTtl, Header::kMpls, 3, 1},
+    {Field::kArpSha, Header::kArp, 8, 6},        {Field::kArpTha, Header::kArp, 18, 6},
+    {Field::kIpv6Label, Header::kIpv6, 1, 3},
 };
 
 // Null if the frame lacks the field or it is not writable.
@@ -68,8 +75,23 @@ const Place* PlaceOf(const HeaderLayout& layout, Field field) {
   return nullptr;
 }
 
-Range BytesOf(const HeaderLayout& layout, const Place& place) {
+// Of a field of neighbour discovery; {0, 0} if the message lacks it.
+Range NdBytes(const Reading& reading, Field field) {
+  if (!reading.nd || !reading.inner.layout.nd) return {0, 0};
+  size_t at = reading.inner.layout.l4 + 8u;
+  if (field == Field::kNdSll) at = reading.inner.source_link_at;
+  if (field == Field::kNdTll) at = reading.inner.target_link_at;
+  if (at == 0) return {0, 0};
+  at += reading.hidden;
+  return {at, at + (field == Field::kNdTarget ? 16 : 6)};
+}
+
+Range BytesOf(const Reading& reading, Field field) {
+  if (IsNdField(field)) return NdBytes(reading, field);
+  const HeaderLayout layout = reading.Layout();
+  const Place& place = *PlaceOf(layout, field);
   size_t header = 0;
+  if (place.header == Header::kMpls) header = layout.mpls;
   if (place.header >= Header::kArp) header = layout.l3;
   if (place.header >= Header::kIcmp) header = layout.l4;
   return {header + place.offset, header + place.offset + place.size};
@@ -132,12 +154,30 @@ uint32_t Ipv4Residue(const Bytes& bytes, const ReferenceResult& r) {
   return IsIpv4(r.layout) ? Sum(bytes, r.layout.l3, r.layout.l3 + bytes.at(r.layout.l3) % 16 * 4u) : 0;
 }
 
-// The key after the change is the one before with the field put in.
-bool KeyIsRight(const ReferenceResult& before, const ReferenceResult& after, bool hidden, Field field,
+void ForgetNd(PacketKey& key, HeaderLayout& layout) {
+  key.present &= static_cast<uint16_t>(~(kPresentNd | kPresentNdSource | kPresentNdTarget));
+  std::fill_n(key.nd_target, sizeof key.nd_target, uint8_t{0});
+  std::fill_n(key.arp_sha, sizeof key.arp_sha, uint8_t{0});
+  std::fill_n(key.arp_tha, sizeof key.arp_tha, uint8_t{0});
+  layout.nd = false;
+}
+
+// The key after the change is the one before with the field put in. ICMPv6's type
+// and code say whether the bytes behind them are neighbour discovery.
+bool KeyIsRight(const ReferenceResult& before, const ReferenceResult& after, bool changed, Field field,
                 absl::uint128 value) {
-  PacketKey expected = before.key;
-  if (!hidden && PlaceOf(before.layout, field) != nullptr) PutField(expected, field, value);
-  return after.key == expected && after.layout == before.layout && after.result == before.result;
+  PacketKey expected = before.key, key = after.key;
+  HeaderLayout expected_layout = before.layout, layout = after.layout;
+  if (changed) PutField(expected, field, value);
+  if (field == Field::kIcmpv6Type || field == Field::kIcmpv6Code) {
+    ForgetNd(expected, expected_layout);
+    ForgetNd(key, layout);
+  }
+  return key == expected && layout == expected_layout && after.result == before.result;
+}
+
+bool HasPlace(const ReferenceResult& reading, Field field) {
+  return IsNdField(field) ? reading.layout.nd : PlaceOf(reading.layout, field) != nullptr;
 }
 
 Bytes WithoutHidden(const Bytes& bytes, size_t hidden) {
@@ -151,6 +191,7 @@ Bytes WithoutHidden(const Bytes& bytes, size_t hidden) {
 Reading::Reading(const Bytes& frame, const HeaderLayout& layout)
     : bytes(frame),
       hidden(layout.vlan_tags > kMaxParsedTags ? (layout.vlan_tags - kMaxParsedTags) * 4 : 0),
+      nd(layout.nd),
       outer(ReferenceParse(frame, 1)),
       inner(hidden == 0 ? outer : ReferenceParse(WithoutHidden(frame, hidden), 1)) {}
 
@@ -159,10 +200,36 @@ HeaderLayout Reading::Layout() const {
   layout.vlan_tags = static_cast<uint16_t>(layout.vlan_tags + hidden / 4);
   if (layout.l3 != 0) layout.l3 = static_cast<uint16_t>(layout.l3 + hidden);
   if (layout.l4 != 0) layout.l4 += static_cast<uint32_t>(hidden);
+  if (layout.mpls != 0) layout.mpls = static_cast<uint16_t>(layout.mpls + hidden);
+  layout.nd = nd;
   return layout;
 }
 
-bool HasField(const Reading& reading, Field field) { return PlaceOf(reading.inner.layout, field) != nullptr; }
+bool HasField(const Reading& reading, Field field) {
+  if (IsNdField(field)) return NdBytes(reading, field) != Range{0, 0};
+  return PlaceOf(reading.inner.layout, field) != nullptr;
+}
+
+size_t PayloadAt(const Reading& reading) {
+  const size_t type_at = kTags + 4u * reading.Layout().vlan_tags;
+  const unsigned type = reading.bytes.at(type_at) * 256u + reading.bytes.at(type_at + 1);
+  const bool snap = type < 0x600 && reading.inner.layout.eth_type != 0x05ff;
+  return type_at + (snap ? 10 : 2);
+}
+
+uint32_t EntryToPush(const Reading& reading) {
+  const ReferenceResult& r = reading.inner;
+  if (r.layout.mpls != 0) {
+    uint32_t entry = 0;
+    for (size_t i = 0; i < 4; ++i) entry = entry << 8 | reading.bytes.at(reading.Layout().mpls + i);
+    return entry & 0xfffffeff;
+  }
+  const bool ip = IsIpv4(r.layout) || IsIpv6(r.layout);
+  const uint32_t label = r.layout.eth_type == 0x86dd ? 2 : 0;
+  const uint32_t tc = ip ? r.key.ip_tos / 4 % 8 : 0;
+  const uint32_t ttl = ip && r.key.ip_ttl != 0 ? r.key.ip_ttl : 64;
+  return label * 4096 + tc * 512 + 256 + ttl;
+}
 
 absl::uint128 ReadField(const Reading& reading, Field field) {
   return GetField((IsVlanField(field) ? reading.outer : reading.inner).key, field);
@@ -171,7 +238,7 @@ absl::uint128 ReadField(const Reading& reading, Field field) {
 std::string JudgeChange(const Reading& before, const Reading& after, Field field, absl::uint128 value) {
   if (after.bytes.size() != before.bytes.size()) return "the length changed";
   const HeaderLayout layout = before.Layout();
-  const Range own = BytesOf(layout, *PlaceOf(layout, field));
+  const Range own = BytesOf(before, field);
   const std::array<Range, 2> checksums = ChecksumBytes(layout);
   for (size_t i = 0; i < after.bytes.size(); ++i) {
     if (after.bytes[i] == before.bytes[i] || Within(i, own)) continue;
@@ -179,12 +246,15 @@ std::string JudgeChange(const Reading& before, const Reading& after, Field field
     return "byte " + std::to_string(i) + " changed";
   }
   // The flow label's upper bits share a byte with TOS.
-  if (IsIpv6(before.inner.layout) && ((after.bytes.at(layout.l3 + 1u) ^ before.bytes.at(layout.l3 + 1u)) & 0x0f) != 0) {
+  if (field != Field::kIpv6Label && IsIpv6(before.inner.layout) &&
+      ((after.bytes.at(layout.l3 + 1u) ^ before.bytes.at(layout.l3 + 1u)) & 0x0f) != 0) {
     return "the flow label changed";
   }
   const bool below_hidden = before.hidden != 0 && IsVlanField(field);
-  if (!KeyIsRight(before.outer, after.outer, false, field, value)) return "the key is wrong";
-  if (!KeyIsRight(before.inner, after.inner, below_hidden, field, value)) return "the key below the tags is wrong";
+  if (!KeyIsRight(before.outer, after.outer, HasPlace(before.outer, field), field, value)) return "the key is wrong";
+  if (!KeyIsRight(before.inner, after.inner, !below_hidden && HasPlace(before.inner, field), field, value)) {
+    return "the key below the tags is wrong";
+  }
   const Bytes inner_before = WithoutHidden(before.bytes, before.hidden);
   const Bytes inner_after = WithoutHidden(after.bytes, after.hidden);
   if (Ipv4Residue(inner_before, before.inner) != Ipv4Residue(inner_after, after.inner)) return "IPv4's checksum";

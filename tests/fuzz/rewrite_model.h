@@ -22,6 +22,7 @@ struct Reading {
 
   Bytes bytes;
   size_t hidden = 0;  // bytes of the tags in between
+  bool nd;            // neighbour discovery was found when the headers were last looked for
   ReferenceResult outer;
   ReferenceResult inner;
 
@@ -33,6 +34,11 @@ struct Reading {
 // the outer tag.
 bool HasField(const Reading& reading, Field field);
 absl::uint128 ReadField(const Reading& reading, Field field);
+
+// Where what the EtherType says begins, and the label stack entry that push_mpls
+// puts there.
+size_t PayloadAt(const Reading& reading);
+uint32_t EntryToPush(const Reading& reading);
 
 // "" if `after` is `before` with the field's bits set to `value` and nothing else
 // changed, all checksums as right or as wrong as they were; else what is wrong.

@@ -81,6 +81,19 @@ v1::Match MatchOnField(const v1::FieldCapability& field) {
     case v1::PREREQUISITE_ICMPV6:
       builder.Ip(testing::kIpv6, 58);
       break;
+    case v1::PREREQUISITE_INNER_VLAN:
+      builder.On(v1::FIELD_VLAN_PRESENT, 1).On(v1::FIELD_INNER_VLAN_PRESENT, 1);
+      break;
+    case v1::PREREQUISITE_MPLS:
+      builder.EthType(0x8847);
+      break;
+    case v1::PREREQUISITE_ND:
+    case v1::PREREQUISITE_ND_SOLICIT:
+      builder.Ip(testing::kIpv6, 58).On(v1::FIELD_ICMPV6_TYPE, 135);
+      break;
+    case v1::PREREQUISITE_ND_ADVERT:
+      builder.Ip(testing::kIpv6, 58).On(v1::FIELD_ICMPV6_TYPE, 136);
+      break;
     default:
       break;
   }
@@ -95,7 +108,7 @@ TEST_F(SwitchServiceTest, FieldsThatAreListedAreTakenAndOthersAreNot) {
     listed.insert(field.field());
     v1::FlowSpec spec;
     *spec.mutable_match() = MatchOnField(field);
-    if (field.field() == v1::FIELD_VLAN_TCI) {
+    if (field.field() == v1::FIELD_VLAN_TCI || field.field() == v1::FIELD_INNER_VLAN_TCI) {
       spec.mutable_match()->mutable_fields(0)->set_value(0x1001);
     }
     const grpc::Status status = Create(spec);

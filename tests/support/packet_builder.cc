@@ -124,6 +124,15 @@ uint32_t SlowCrc32c(const Bytes& bytes) {
   return ~crc;
 }
 
+Bytes NeighborBody(const std::string& target, const std::vector<NeighborOption>& options) {
+  Writer writer;
+  writer.Append(Ipv6Bytes(target));
+  for (const NeighborOption& option : options) {
+    writer.U8(option.type).U8(option.length).Append(MacBytes(option.address));
+  }
+  return writer.Take();
+}
+
 PacketBuilder::PacketBuilder(EthernetFields fields) : ethernet_(std::move(fields)) {}
 
 PacketBuilder& PacketBuilder::Add(Layer layer) {
@@ -150,6 +159,13 @@ PacketBuilder& PacketBuilder::Snap(uint32_t oui, std::optional<uint16_t> protoco
 
 PacketBuilder& PacketBuilder::Llc(Bytes header) {
   return Add({.write = [header](const Context&) { return header; }});
+}
+
+PacketBuilder& PacketBuilder::Mpls(MplsFields f) {
+  return Add({.ether_type = f.type, .write = [f](const Context& c) {
+                const bool another = c.ether_type == 0x8847 || c.ether_type == 0x8848;
+                return Writer().U32(f.label << 12 | f.tc << 9 | f.bottom.value_or(!another) << 8 | f.ttl).Take();
+              }});
 }
 
 PacketBuilder& PacketBuilder::Arp(ArpFields f) {
@@ -240,7 +256,7 @@ PacketBuilder& PacketBuilder::Tcp(TcpFields f) {
     const Bytes options = PaddedTo4(f.options);
     Writer writer;
     writer.U16(f.src).U16(f.dst).U32(f.seq).U32(f.ack);
-    writer.U8(f.data_offset.value_or(5 + options.size() / 4) << 4).U8(f.flags).U16(f.window).U16(0).U16(0);
+    writer.U16(f.data_offset.value_or(5 + options.size() / 4) << 12 | f.flags).U16(f.window).U16(0).U16(0);
     Bytes header = writer.Append(options).Take();
     const Bytes pseudo = PseudoHeader(c.pseudo_source, c.pseudo_destination, 6, header.size() + c.inner.size());
     Put16(header, 16, f.checksum.value_or(SlowChecksum(Concat(Concat(pseudo, header), c.inner))));

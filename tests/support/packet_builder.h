@@ -47,6 +47,13 @@ struct VlanFields {
   uint16_t tpid = 0x8100;
 };
 
+struct MplsFields {
+  uint32_t label = 16;
+  uint8_t tc = 0, ttl = 64;
+  std::optional<bool> bottom = {};  // unless another entry follows
+  uint16_t type = 0x8847;
+};
+
 struct ArpFields {
   uint16_t op = 1;
   std::string sha = "02:00:00:00:00:0a", spa = "192.0.2.1", tha = "00:00:00:00:00:00", tpa = "192.0.2.2";
@@ -98,7 +105,7 @@ struct FragmentFields {
 struct TcpFields {
   uint16_t src = 40000, dst = 80;
   uint32_t seq = 1, ack = 1;
-  uint8_t flags = 0x10;
+  uint16_t flags = 0x10;  // 12 bits
   uint16_t window = 1024;
   Bytes options = {};  // padded with zeros to a multiple of 4
   std::optional<uint8_t> data_offset = {};
@@ -119,6 +126,14 @@ struct IcmpFields {
   std::optional<uint16_t> checksum = {};
 };
 
+// What a neighbour solicitation or advertisement has behind its first 8 bytes.
+struct NeighborOption {
+  uint8_t type = 1;  // 1: source, 2: target link-layer address
+  std::string address = "02:00:00:00:00:0a";
+  uint8_t length = 1;  // as it is said; the option has 8 bytes
+};
+Bytes NeighborBody(const std::string& target, const std::vector<NeighborOption>& options = {});
+
 class PacketBuilder {
  public:
   explicit PacketBuilder(EthernetFields fields = {});
@@ -130,6 +145,7 @@ class PacketBuilder {
   PacketBuilder& Snap(uint32_t oui = 0, std::optional<uint16_t> protocol = {});
   PacketBuilder& Llc(Bytes header);
 
+  PacketBuilder& Mpls(MplsFields fields = {});
   PacketBuilder& Arp(ArpFields fields = {});
   PacketBuilder& Ipv4(Ipv4Fields fields = {});
   PacketBuilder& Ipv6(Ipv6Fields fields = {});

@@ -22,6 +22,40 @@ uint16_t Port(Random& random) {
 std::string Ipv4Address(Random& random) { return "10.0." + std::to_string(Below(random, 4)) + ".1"; }
 std::string Ipv6Address(Random& random) { return "2001:db8:" + std::to_string(Below(random, 4)) + "::1"; }
 
+std::string MacAddress(Random& random) { return "02:00:00:00:00:0" + std::to_string(Below(random, 4)); }
+
+// Mostly options as they should be; now and then none, one twice, or a length that is wrong.
+std::vector<NeighborOption> NeighborOptions(Random& random) {
+  static constexpr uint8_t kTypes[] = {1, 1, 2, 2, 3, 14};
+  std::vector<NeighborOption> options(Below(random, 4));
+  for (NeighborOption& option : options) {
+    option.type = kTypes[Below(random, std::size(kTypes))];
+    option.address = OneIn(random, 6) ? "00:00:00:00:00:00" : MacAddress(random);
+    if (OneIn(random, 8)) option.length = static_cast<uint8_t>(Below(random, 4));
+  }
+  return options;
+}
+
+void AddNeighbor(Random& random, PacketBuilder& builder) {
+  IcmpFields icmp{.type = static_cast<uint8_t>(135 + Below(random, 2)), .rest = static_cast<uint32_t>(random())};
+  if (OneIn(random, 16)) icmp.code = 1;
+  Bytes body = NeighborBody(Ipv6Address(random), NeighborOptions(random));
+  if (OneIn(random, 8)) body.resize(Below(random, body.size() + 1));
+  builder.Icmpv6(icmp).Payload(body);
+}
+
+void AddMpls(Random& random, PacketBuilder& builder) {
+  const uint16_t type = OneIn(random, 3) ? 0x8848 : 0x8847;
+  for (uint64_t entries = 1 + Below(random, 4); entries > 0; --entries) {
+    MplsFields mpls{.label = static_cast<uint32_t>(OneIn(random, 2) ? Below(random, 4) : Below(random, 1 << 20))};
+    mpls.tc = static_cast<uint8_t>(Below(random, 8));
+    mpls.ttl = static_cast<uint8_t>(Below(random, 4) * 63);
+    mpls.type = type;
+    if (OneIn(random, 16)) mpls.bottom = OneIn(random, 2);
+    builder.Mpls(mpls);
+  }
+}
+
 void AddLink(Random& random, PacketBuilder& builder) {
   static constexpr uint16_t kTpids[] = {0x8100, 0x8100, 0x88a8};
   const uint64_t tags = OneIn(random, 2) ? 0 : Below(random, 4);
@@ -83,10 +117,11 @@ bool AddIpv6(Random& random, PacketBuilder& builder, uint8_t later_protocol) {
 }
 
 void AddTransport(Random& random, PacketBuilder& builder, bool ipv6) {
-  switch (Below(random, 6)) {
+  switch (Below(random, ipv6 ? 8 : 6)) {
     case 0:
     case 1: {
       TcpFields tcp{.src = Port(random), .dst = Port(random), .seq = static_cast<uint32_t>(random())};
+      tcp.flags = static_cast<uint16_t>(OneIn(random, 2) ? Below(random, 4096) : 1u << Below(random, 12));
       if (OneIn(random, 3)) tcp.options = RandomBytes(random, Below(random, 41));
       builder.Tcp(tcp);
       break;
@@ -102,6 +137,7 @@ void AddTransport(Random& random, PacketBuilder& builder, bool ipv6) {
       builder.Sctp({.src = Port(random), .dst = Port(random), .tag = static_cast<uint32_t>(random())});
       break;
     default: {
+      if (ipv6 && OneIn(random, 2)) return AddNeighbor(random, builder);
       const IcmpFields icmp{.type = static_cast<uint8_t>(Below(random, 256)),
                             .code = static_cast<uint8_t>(Below(random, 4)),
                             .rest = static_cast<uint32_t>(random())};
@@ -115,6 +151,8 @@ void AddArp(Random& random, PacketBuilder& builder) {
   ArpFields arp{.op = kOperations[Below(random, std::size(kOperations))]};
   arp.spa = Ipv4Address(random);
   arp.tpa = Ipv4Address(random);
+  arp.sha = MacAddress(random);
+  arp.tha = MacAddress(random);
   builder.Arp(arp);
 }
 
@@ -128,6 +166,7 @@ Bytes RandomFrame(Random& random) {
                          .dst = "02:00:00:00:01:0" + std::to_string(Below(random, 4))});
   AddLink(random, builder);
   const uint8_t later_protocol = kProtocols[Below(random, std::size(kProtocols))];
+  if (OneIn(random, 8)) AddMpls(random, builder);
   switch (Below(random, 12)) {
     case 0:
       AddArp(random, builder);

@@ -14,9 +14,10 @@ using Random = std::mt19937_64;
 // From 0 to limit - 1; the same on every platform, as std::uniform_int_distribution is not.
 uint64_t Below(Random& random, uint64_t limit);
 
-// A well-formed frame with right checksums: any mix of tags, LLC/SNAP, ARP, IPv4
-// with options, IPv6 with extension headers, fragments, all L4 protocols, odd and
-// even payloads, padding. Addresses and ports come from few values, so that
+// A well-formed frame with right checksums: any mix of tags, LLC/SNAP, MPLS, ARP,
+// IPv4 with options, IPv6 with extension headers, fragments, all L4 protocols,
+// neighbour discovery (whose options may be ill-formed), odd and even payloads,
+// padding. Addresses and ports come from few values, so that
 // flows hit.
 Bytes RandomFrame(Random& random);
 

@@ -33,6 +33,48 @@ class Slice {
 
 uint16_t Net16(unsigned value) { return static_cast<uint16_t>((value & 255) << 8 | value >> 8); }
 
+uint32_t Net32(uint32_t value) { return uint32_t{Net16(value & 0xffff)} << 16 | Net16(value >> 16); }
+
+// The link-layer address in the last option of a type, and whether there are two
+// of it where the first is not zero.
+struct LinkOption {
+  size_t at = 0;  // 0: there is none
+  bool twice = false;
+  Bytes address = Bytes(6);
+
+  void Take(const Slice& option) {
+    twice = twice || address != Bytes(6);
+    at = option.begin() + 2;
+    option.CopyTo(address.data(), 2, 6);
+  }
+};
+
+void Neighbor(const Slice& message, ReferenceResult& r) {
+  if ((message.at(0) != 135 && message.at(0) != 136) || message.at(1) != 0 || message.size() < 24) return;
+  r.header_bytes = message.begin() + 24;
+  LinkOption source;
+  LinkOption target;
+  Slice rest = message.From(24);
+  while (rest.size() >= 8 && !source.twice && !target.twice) {
+    r.header_bytes = rest.begin() + 8;
+    const size_t size = rest.at(1) * 8u;
+    if (size == 0 || size > rest.size()) break;
+    if (size == 8 && rest.at(0) == 1) source.Take(rest);
+    if (size == 8 && rest.at(0) == 2) target.Take(rest);
+    rest = rest.From(size);
+  }
+  if (source.twice || target.twice) return;
+  r.layout.nd = true;
+  r.key.present |= kPresentNd;
+  message.CopyTo(r.key.nd_target, 8, 16);
+  if (source.at != 0) r.key.present |= kPresentNdSource;
+  if (target.at != 0) r.key.present |= kPresentNdTarget;
+  r.source_link_at = source.at;
+  r.target_link_at = target.at;
+  std::copy(source.address.begin(), source.address.end(), r.key.arp_sha);
+  std::copy(target.address.begin(), target.address.end(), r.key.arp_tha);
+}
+
 void Transport(const Slice& l4, ReferenceResult& r) {
   size_t needed = 0;
   bool icmp = false;
@@ -54,6 +96,8 @@ void Transport(const Slice& l4, ReferenceResult& r) {
   r.key.present |= kPresentL4;
   l4.CopyTo(&r.key.l4_src, 0, 2);
   if (!icmp) l4.CopyTo(&r.key.l4_dst, 2, 2);
+  if (r.layout.ip_proto == 6) r.key.tcp_flags = Net16(l4.U16(12) % 4096);
+  if (r.layout.ip_proto == 58) Neighbor(l4, r);
 }
 
 void Network(const Slice& l3, ReferenceResult& r, uint8_t proto, uint8_t frag, uint8_t tos, uint8_t ttl) {
@@ -108,6 +152,7 @@ ParseResult Ipv6(const Slice& l3, ReferenceResult& r) {
     rest = rest.From(size);
   }
   Network(l3, r, proto, frag, static_cast<uint8_t>(l3.U16(0) / 16 % 256), l3.at(7));
+  r.key.ipv6_label = Net32((l3.U16(0) % 16) << 16 | l3.U16(2));
   r.ip_end = rest.end();
   Transport(rest, r);
   return ParseResult::kOk;
@@ -122,8 +167,19 @@ ParseResult Arp(const Slice& l3, ReferenceResult& r) {
   r.key.present |= kPresentL3;
   r.layout.l3 = static_cast<uint16_t>(l3.begin());
   l3.CopyTo(&r.key.l4_src, 6, 2);
+  l3.CopyTo(r.key.arp_sha, 8, 6);
   l3.CopyTo(&r.key.ipv4_src, 14, 4);
+  l3.CopyTo(r.key.arp_tha, 18, 6);
   l3.CopyTo(&r.key.ipv4_dst, 24, 4);
+  return ParseResult::kOk;
+}
+
+ParseResult Mpls(const Slice& stack, ReferenceResult& r) {
+  if (stack.size() < 4) return ParseResult::kOk;
+  r.header_bytes = stack.begin() + 4;
+  r.key.present |= kPresentMpls;
+  r.layout.mpls = static_cast<uint16_t>(stack.begin());
+  stack.CopyTo(&r.key.mpls_lse, 0, 4);
   return ParseResult::kOk;
 }
 
@@ -131,7 +187,7 @@ ParseResult Arp(const Slice& l3, ReferenceResult& r) {
 Slice Link(const Slice& whole, ReferenceResult& r) {
   Slice rest = whole.From(12);
   while (r.layout.vlan_tags < 2 && (rest.U16(0) == 0x8100 || rest.U16(0) == 0x88a8) && rest.size() >= 6) {
-    if (r.layout.vlan_tags == 0) r.key.vlan_tci = Net16(rest.U16(2) | 0x1000);
+    (r.layout.vlan_tags == 0 ? r.key.vlan_tci : r.key.inner_vlan_tci) = Net16(rest.U16(2) | 0x1000);
     ++r.layout.vlan_tags;
     rest = rest.From(4);
   }
@@ -251,6 +307,7 @@ ReferenceResult ReferenceParse(const Bytes& frame, uint32_t in_port) {
   if (r.layout.eth_type == 0x0800) r.result = Ipv4(l3, r);
   if (r.layout.eth_type == 0x86dd) r.result = Ipv6(l3, r);
   if (r.layout.eth_type == 0x0806) r.result = Arp(l3, r);
+  if (r.layout.eth_type == 0x8847 || r.layout.eth_type == 0x8848) r.result = Mpls(l3, r);
   return r;
 }
 

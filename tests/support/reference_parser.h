@@ -21,6 +21,9 @@ struct ReferenceResult {
   HeaderLayout layout;
   size_t ip_end = 0;         // one behind the IP packet's last byte, without padding
   size_t header_bytes = 14;  // the frame's bytes up to here were looked at
+  // Where neighbour discovery's link-layer addresses are; 0: there is none.
+  size_t source_link_at = 0;
+  size_t target_link_at = 0;
 };
 
 ReferenceResult ReferenceParse(const Bytes& frame, uint32_t in_port);

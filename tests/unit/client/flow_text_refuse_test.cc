@@ -52,10 +52,17 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"delete in_port=1", "1: delete is a command of its own; expected a flow"},
         Bad{"ct_state=+trk,actions=", "1: field ct_state is not supported by this switch"},
         Bad{"conj_id=1,actions=", "1: field conj_id is not supported by this switch"},
-        Bad{"reg0=1,actions=", "1: field reg0 is not supported by this version"},
-        Bad{"tcp,tcp_flags=syn,actions=", "5: field tcp_flags is not supported by this version"},
-        Bad{"icmp6,nd_target=::1,actions=", "7: field nd_target is not supported by this version"},
+        Bad{"reg8=1,actions=",
+            "1: field reg8 is not supported by this switch, which has reg0 to reg7, of 32 bits each"},
+        Bad{"xreg0=1,actions=",
+            "1: field xreg0 is not supported by this switch, which has reg0 to reg7, of 32 bits each"},
+        Bad{"ip,xxreg1=1,actions=",
+            "4: field xxreg1 is not supported by this switch, which has reg0 to reg7, of 32 bits each"},
+        Bad{"reg=1,actions=", "1: unknown field \"reg\"; did you mean \"reg0\"?"},
+        Bad{"icmp6,nd_reserved=1,actions=", "7: field nd_reserved is not supported by this version"},
         Bad{"tun_id=1,actions=", "1: field tun_id is not supported by this version"},
+        Bad{"tun_ipv6_src=::1,actions=", "1: field tun_ipv6_src is not supported by this version"},
+        Bad{"tunnel_id=1,actions=", "1: field tunnel_id is not supported by this version"},
         Bad{"in_port=(1,actions=", "1: in_port has no end; expected \")\" or a closing quote"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -149,6 +156,65 @@ INSTANTIATE_TEST_SUITE_P(
             "them to be zero, or the bit to be set"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    SecondTag, BadFlow,
+    testing::Values(
+        Bad{"inner_vlan_vid=4096,actions=", "16: inner_vlan_vid: 4096 is out of range; expected 0 to 4095"},
+        Bad{"inner_vlan_pcp=1/1,actions=",
+            "16: inner_vlan_pcp takes no mask; expected a value, or no inner_vlan_pcp at all"},
+        Bad{"inner_vlan_present=2,actions=", "20: inner_vlan_present: 2 is out of range; expected 0 to 1"},
+        Bad{"inner_vlan_tci=,actions=",
+            "1: inner_vlan_tci has no value; expected a number, 0 to 65535, decimal or 0x…"},
+        Bad{"inner_vlan_vid=5,inner_vlan_tci=0x1006,actions=",
+            "18: inner_vlan_tci contradicts inner_vlan_vid in column 1; expected one condition on the VLAN tag"},
+        Bad{"inner_vlan_tci=0x0005,actions=",
+            "1: inner_vlan_tci matches no packet: without a tag (bit 0x1000 of inner_vlan_tci zero) VID and PCP are "
+            "zero; expected them to be zero, or the bit to be set"},
+        Bad{"inner_vlan_vid=5,dl_vlan=0xffff,actions=",
+            "1: inner_vlan_vid contradicts dl_vlan in column 18; expected no second VLAN tag where there is none at "
+            "all"},
+        Bad{"dl_vlan=1,actions=set_field:5->inner_vlan_vid",
+            "32: set_field cannot write inner_vlan_vid; expected a writable field"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadFlow,
+    testing::Values(
+        Bad{"mpls_label=5,actions=", "1: mpls_label needs an MPLS flow; write mpls or mplsm too"},
+        Bad{"ip,mpls_ttl=5,actions=", "4: mpls_ttl needs an MPLS flow; write mpls or mplsm too"},
+        Bad{"mpls,mpls_label=1048576,actions=", "17: mpls_label: 1048576 is out of range; expected 0 to 1048575"},
+        Bad{"mpls,mpls_bos=2,actions=", "15: mpls_bos: 2 is out of range; expected 0 to 1"},
+        Bad{"mpls,mpls_tc=1/1,actions=", "14: mpls_tc takes no mask; expected a value, or no mpls_tc at all"},
+        Bad{"mpls,nw_dst=1.2.3.4,actions=", "6: nw_dst needs an IPv4 flow; write ip too"},
+        Bad{"rarp,arp_sha=1:2:3:4:5:6,actions=", "6: arp_sha needs an ARP flow; write arp too"},
+        Bad{"ip,ipv6_label=5,actions=", "4: ipv6_label needs an IPv6 flow; write ipv6 too"},
+        Bad{"ipv6,ipv6_label=0x100000,actions=", "17: ipv6_label: 0x100000 is out of range; expected 0 to 1048575"},
+        Bad{"udp,tcp_flags=syn,actions=", "5: tcp_flags needs a TCP flow; write tcp or tcp6 too"},
+        Bad{"tcp,tcp_flags=,actions=",
+            "5: tcp_flags has no value; expected names joined by | for all flags (syn|ack), each with + or - for some "
+            "(+syn-ack), or VALUE/MASK, 0 to 0xfff"},
+        Bad{"tcp,tcp_flags=syn|sin,actions=",
+            "15: tcp_flags: \"syn|sin\" is not understood; expected names joined by | for all flags (syn|ack), each "
+            "with + or - for some (+syn-ack), or VALUE/MASK, 0 to 0xfff"},
+        Bad{"tcp,tcp_flags=+syn-syn,actions=", "15: tcp_flags: +syn-syn has syn twice; expected it once"},
+        Bad{"tcp,tcp_flags=0x1000,actions=", "15: tcp_flags: 0x1000 is out of range; expected 0 to 4095"},
+        Bad{"tcp,ip_frag=later,tcp_flags=syn,actions=",
+            "19: tcp_flags can match no later fragment, which has neither ports nor an ICMP type; expected another "
+            "ip_frag, or no tcp_flags"},
+        Bad{"icmp6,nd_target=::1,actions=",
+            "7: nd_target needs a flow of neighbour discovery; write icmp6,icmp_type=135,icmp_code=0 (or type 136) "
+            "too"},
+        Bad{"icmp6,icmp_type=135,icmp_code=1,nd_target=::1,actions=",
+            "33: nd_target needs a flow of neighbour discovery; write icmp6,icmp_type=135,icmp_code=0 (or type 136) "
+            "too"},
+        Bad{"icmp6,icmp_type=136,nd_sll=1:2:3:4:5:6,actions=",
+            "21: nd_sll needs a flow of neighbour solicitations; write icmp6,icmp_type=135,icmp_code=0 too"},
+        Bad{"icmp6,icmp_type=135,nd_tll=1:2:3:4:5:6,actions=",
+            "21: nd_tll needs a flow of neighbour advertisements; write icmp6,icmp_type=136,icmp_code=0 too"},
+        Bad{"reg0=1-5,actions=", "6: reg0 takes no range; expected a value, or a range of ports"},
+        Bad{"reg0=0x100000000,actions=", "6: reg0: 0x100000000 is out of range; expected 0 to 4294967295"},
+        Bad{"metadata=x,actions=",
+            "10: metadata: \"x\" is not understood; expected a number, 0 to 18446744073709551615, decimal or 0x…"}));
+
+INSTANTIATE_TEST_SUITE_P(
     Actions, BadFlow,
     testing::Values(
         Bad{"actions=drop,2", "9: drop stands beside other actions; expected drop alone"},
@@ -159,7 +225,6 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=output:65280", "16: output: \"65280\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=output", "9: output: \"\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=output:LOCAL", "16: output to LOCAL is not supported by this version"},
-        Bad{"actions=output:NXM_NX_REG0[]", "16: field NXM_NX_REG0 is not supported by this version"},
         Bad{"actions=output(port=1,max_len=100)", "16: output to port=1,max_len=100 is not supported by this version"},
         Bad{"actions=\"eth0\"", "9: output: \"\"eth0\"\" is no port; expected a port's number, 1 to 65279"},
         Bad{"actions=1:2", "11: port 1 takes no value"}, Bad{"actions=strip_vlan:1", "20: strip_vlan takes no value"},
@@ -181,7 +246,13 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=set_field:1", "9: set_field has no \"->\"; expected set_field:VALUE[/MASK]->FIELD"},
         Bad{"actions=set_field:1->foo_bar", "22: unknown field \"foo_bar\""},
         Bad{"actions=set_field:1->eth_scr", "22: unknown field \"eth_scr\"; did you mean \"eth_src\"?"},
-        Bad{"actions=set_field:1->reg0", "22: field reg0 is not supported by this version"},
+        Bad{"actions=set_field:1->xreg0", "22: field xreg0 is not supported by this switch"},
+        Bad{"actions=set_field:1->tun_id", "22: field tun_id is not supported by this version"},
+        Bad{"mpls,actions=set_field:1->mpls_bos", "27: set_field cannot write mpls_bos; expected a writable field"},
+        Bad{"tcp,actions=set_field:1->tcp_flags", "26: set_field cannot write tcp_flags; expected a writable field"},
+        Bad{"actions=set_field:1->mpls_ttl", "22: mpls_ttl needs an MPLS flow; write mpls or mplsm too"},
+        Bad{"icmp6,icmp_type=136,actions=set_field:1:2:3:4:5:6->nd_sll",
+            "52: nd_sll needs a flow of neighbour solicitations; write icmp6,icmp_type=135,icmp_code=0 too"},
         Bad{"actions=set_field:1->ct_mark", "22: field ct_mark is not supported by this switch"},
         Bad{"actions=set_field:0x800->eth_type", "26: set_field cannot write eth_type; expected a writable field"},
         Bad{"ip,actions=set_field:6->nw_proto", "25: set_field cannot write nw_proto; expected a writable field"},

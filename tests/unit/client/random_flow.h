@@ -14,7 +14,8 @@ namespace sluice::client {
 struct RandomFlowOptions {
   // Leaves out what ovs-ofctl cannot say or does not read: vlan_tci beyond
   // presence, VID and PCP; ARP operations above 255; tags pushed only onto
-  // untagged packets or onto tagged ones; IPv6 masks that are no prefixes; ranges.
+  // untagged packets or onto tagged ones; IPv6 masks that are no prefixes; ranges;
+  // second tags.
   bool for_ovs = false;
 };
 
@@ -30,7 +31,7 @@ class RandomFlow {
   bool Chance(unsigned percent) { return Below(100) < percent; }
 
   void AddMatch(Context& context, v1::FlowSpec& spec);
-  void AddVlan(Context& context, v1::FlowSpec& spec);
+  void AddVlan(v1::Field first, Context& context, v1::FlowSpec& spec);
   void AddActions(Context& context, v1::FlowSpec& spec);
   void AddSetField(const Context& context, v1::FlowSpec& spec);
 

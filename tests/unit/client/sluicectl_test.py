@@ -85,7 +85,7 @@ class Commands(unittest.TestCase):
 
     def test_exit_codes(self):
         self.assertIn("needs an IPv4 flow", self.ctl("flow", "add", "nw_dst=1.2.3.4,actions=1", code=USAGE))
-        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "table=9,actions=1", code=REFUSED))
+        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "actions=group:1", code=REFUSED))
         self.assertIn("NOT_FOUND", self.ctl("flow", "get", "12345678", code=REFUSED))
         self.assertIn("expected one of --tap", self.ctl("port", "add", "x", code=USAGE))
         self.ctl("flow", code=USAGE)
@@ -197,7 +197,7 @@ class Commands(unittest.TestCase):
 
     def test_tables_and_masks(self):
         self.ctl("flow", "add", "priority=5,ip,nw_dst=10.0.0.0/8,actions=1", "priority=9,in_port=1,actions=1", "priority=0,actions=1")
-        self.assertEqual(self.ctl("table", "list").split()[6:9], ["0", "3", "3"])
+        self.assertEqual(self.ctl("table", "list").split()[7:10], ["0", "3", "3"])
         lines = [line.split() for line in self.ctl("mask", "list").splitlines()]
         self.assertEqual([line[-1] for line in lines[1:3]], ["in_port", "dl_type,nw_dst/8"])
         self.assertIn("(everything matches)", self.ctl("mask", "list"))
@@ -205,7 +205,7 @@ class Commands(unittest.TestCase):
 
     def test_tables_wide(self):
         self.ctl("flow", "add", *["priority=5,dl_dst=00:00:00:00:00:%02x/00:00:00:00:00:%02x,actions=1" % (bits, bits) for bits in range(1, 21)])
-        header, row = (line.split() for line in self.ctl("-o", "wide", "table", "list").splitlines())
+        header, row = (line.split() for line in self.ctl("-o", "wide", "table", "list").splitlines()[:2])
         table = dict(zip(header, row))
         self.assertEqual((table["MASKS"], table["INDEXED-MASKS"]), ("20", "20"))
         self.assertGreater(int(table["INDEX-BYTES"]), 0)
@@ -332,6 +332,15 @@ class Replay(unittest.TestCase):
         self.assertEqual(read_pcap(self.path("out/port-1.pcap")), [frame(1)] * 3 + [frame(2)] * 5)
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["flows.json", "port-1.pcap"])
 
+    def test_settings_reach_the_switch(self):
+        """Of two flows of one priority that match, the older wins; or, if any may, that of the mask that is tried first."""
+        pcap(self.path("in"), [frame(1)] * 3)
+        source = frame(1)[6:12].hex(":")
+        flows = self.write("flows", "priority=10,dl_dst=00:00:00:00:00:01,actions=2\npriority=20,dl_src=00:00:00:00:00:99,actions=4\npriority=10,dl_src=%s,actions=3\n" % source)
+        for settings, port in ((), 2), (("equal_priority=any",), 3), (("flow_cache_entries=0", "equal_priority=any"), 3), (("flow_cache_entries=0",), 2):
+            self.replay("--flows", flows, "--in", "1=" + self.path("in"), *(word for setting in settings for word in ("--set", setting)))
+            self.assertEqual([len(read_pcap(self.path("out/port-%d.pcap" % n))) for n in (2, 3)], [3 * (port == n) for n in (2, 3)], settings)
+
     def test_refusals(self):
         pcap(self.path("a"), [frame(1)])
         flows, source = self.write("flows", "actions=1\n"), "1=" + self.path("a")
@@ -340,6 +349,9 @@ class Replay(unittest.TestCase):
         self.assertIn("unknown file format", self.replay("--flows", flows, "--in", "1=" + flows * 1, code=USAGE))
         self.replay("--flows", flows, "--in", "nonsense", code=USAGE)
         self.replay("--flows", flows, code=USAGE)
+        for wrong, told in (("pruned=1", "replay: --set: \"pruned\" is no setting"), ("pruning=1", "expected true or false")):
+            self.assertIn(told, self.replay("--flows", flows, "--in", source, "--set", wrong, code=USAGE))
+        self.assertIn("flow_cache_entries: 16777217 entries are too many", self.replay("--flows", flows, "--in", source, "--set", "flow_cache_entries=16777217", code=REFUSED))
         self.assertIn("No such file", self.replay("--flows", self.path("none"), "--in", source, code=USAGE))
         os.makedirs(self.path("out"), exist_ok=True)
         pcap(self.path("out/port-1.pcap"), [frame(1)])

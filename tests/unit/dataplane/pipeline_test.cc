@@ -252,6 +252,57 @@ TEST_P(PipelineTest, OutputsToThePortThatAFieldNames) {
   EXPECT_EQ(switch_.Drops(DropReason::kNoSuchPort), 2u);
 }
 
+TEST_P(PipelineTest, RegistersGoWithThePacketAndNoFurther) {
+  switch_.AddFlow(MatchOf({{Field::kUdpDst, 1}}),
+                  {SetTo(Field::kReg3, 7), SetTo(Field::kMetadata, 0x100000000), GoTo(1)}, 200);
+  switch_.AddFlow({}, {GoTo(1)});
+  switch_.AddFlowTo(1, MatchOf({{Field::kReg3, 7}, {Field::kMetadata, 0x100000000}}), {OutputTo(2)});
+  switch_.AddFlowTo(1, MatchOf({{Field::kReg3, 0}}), {OutputTo(3)});
+  for (int round = 0; round < 2; ++round) {
+    switch_.Receive(1, {Udp(1), Udp(2), Udp(1)});
+    switch_.Receive(1, {Udp(2), Udp(1), Udp(2)});
+  }
+  EXPECT_THAT(Sent(2), ElementsAreArray(std::vector<Bytes>(6, Udp(1))));
+  EXPECT_THAT(Sent(3), ElementsAreArray(std::vector<Bytes>(6, Udp(2))));
+}
+
+TEST_P(PipelineTest, PutsBitsIntoRegistersAndOutputsToThem) {
+  switch_.AddFlow({}, {Action{.type = ActionType::kMoveField,
+                              .field = Field::kUdpDst,
+                              .destination_bit = 16,
+                              .bits = 4,
+                              .destination = Field::kReg0},
+                       Action{.type = ActionType::kOutputField, .field = Field::kReg0, .source_bit = 16, .bits = 16}});
+  switch_.Receive(1, {Udp(0x12), Udp(0x34)});
+  EXPECT_THAT(Sent(2), ElementsAre(Udp(0x12)));
+  EXPECT_THAT(Sent(4), ElementsAre(Udp(0x34)));
+}
+
+TEST_P(PipelineTest, ALabelHidesWhatIsBelowUntilItIsPopped) {
+  const Action push{.type = ActionType::kPushMpls, .tpid = 0x8847}, pop{.type = ActionType::kPopMpls, .tpid = 0x0800};
+  switch_.AddFlow({}, {push, SetTo(Field::kMplsLabel, 99), GoTo(1)});
+  switch_.AddFlowTo(1, MatchOf({{Field::kUdpDst, 53}}), {OutputTo(4)}, 300);
+  switch_.AddFlowTo(1, MatchOf({{Field::kEthType, 0x8847}, {Field::kMplsLabel, 99}}), {OutputTo(3), pop, GoTo(2)});
+  switch_.AddFlowTo(2, MatchOf({{Field::kUdpDst, 53}}), {Of(ActionType::kDecTtl), OutputTo(2)});
+  ReceiveTwice(Udp());
+  EXPECT_THAT(Sent(4), IsEmpty());
+  const std::vector<Bytes> labelled = Sent(3);
+  ASSERT_THAT(labelled, SizeIs(2));
+  EXPECT_EQ(labelled[0].size(), Udp().size() + 4);
+  EXPECT_EQ(Bytes(labelled[0].begin() + 12, labelled[0].begin() + 18), (Bytes{0x88, 0x47, 0x00, 0x06, 0x31, 64}));
+  EXPECT_THAT(Sent(2), ElementsAre(Udp(53, 63), Udp(53, 63)));
+}
+
+TEST_P(PipelineTest, ALabelsTimeIsOverAtOne) {
+  const Action push{.type = ActionType::kPushMpls, .tpid = 0x8847};
+  switch_.AddFlow({}, {Of(ActionType::kDecMplsTtl), OutputTo(3), push, SetTo(Field::kMplsTtl, 2),
+                       Of(ActionType::kDecMplsTtl), OutputTo(2), Of(ActionType::kDecMplsTtl), OutputTo(4)});
+  ReceiveTwice(Udp());
+  EXPECT_THAT(Sent(3), SizeIs(2));
+  EXPECT_THAT(Sent(2), SizeIs(2));
+  EXPECT_THAT(Sent(4), IsEmpty());
+}
+
 // More flows than a burst's statistics have room for.
 TEST_P(PipelineTest, CountsEveryFlowOfALongWay) {
   constexpr uint16_t kKinds = 32;
@@ -272,7 +323,7 @@ TEST_P(PipelineTest, CountsEveryFlowOfALongWay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PipelineTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "FlowCache" : "NoFlowCache"; });
+                         [](const auto& test) { return test.param ? "FlowCache" : "NoFlowCache"; });
 
 }  // namespace
 }  // namespace sluice

@@ -29,10 +29,11 @@ constexpr uint64_t kShare = 1;
 
 constexpr unsigned kWorker = 1;
 
-// Bytes of a key that differ: of each word that a parser fills, and of both lines.
-constexpr std::array<size_t, 14> kPlaces = {0, 5, 13, 14, 21, 24, 27, 31, 32, 33, 36, 39, 64, 95};
-
-uint8_t& ByteOf(PacketKey& key, size_t place) { return reinterpret_cast<uint8_t*>(&key)[kPlaces[place]]; }
+// Bytes of a key that may differ: of each word that fields lie in, and of all lines. Each
+// world takes some.
+constexpr std::array<size_t, 25> kAllPlaces = {0,  5,  13, 14, 21, 24, 27,  31,  32,  33,  36,  39, 41,
+                                               43, 44, 49, 64, 95, 99, 111, 117, 120, 131, 140, 167};
+constexpr size_t kPlaces = 14;
 
 struct Tally {
   uint64_t tables = 0;
@@ -72,6 +73,7 @@ class World {
       : random_(seed),
         table_(2, {}, reclaimer_, hash_key, kOptions[seed % kOptions.size()]),
         sides_{Side{0, FlowCache(seed % 3 == 0 ? 4 : 256)}, Side{7, FlowCache(seed % 3 == 0 ? 4 : 256)}} {
+    ChoosePlaces();
     ChooseMasks();
     reclaimer_.Online(kWorker);
     std::vector<FlowChange> changes;
@@ -156,23 +158,33 @@ class World {
     ASSERT_EQ(PortOf(&entry), expected->output);
   }
 
+  uint8_t& ByteOf(PacketKey& key, size_t place) const { return reinterpret_cast<uint8_t*>(&key)[places_[place]]; }
+
+  void ChoosePlaces() {
+    std::array<size_t, kAllPlaces.size()> places = kAllPlaces;
+    for (size_t i = 0; i < kPlaces; ++i) {
+      std::swap(places[i], places[i + Die(static_cast<uint32_t>(places.size() - i))]);
+      places_[i] = places[i];
+    }
+  }
+
   void ChooseMasks() {
     masks_.resize(2 + Die(60));
     for (PacketKey& mask : masks_) {
       mask = {};
       const uint32_t density = 1 + Die(6);
-      for (size_t place = 0; place < kPlaces.size(); ++place) {
+      for (size_t place = 0; place < kPlaces; ++place) {
         if (Die(8) < density) ByteOf(mask, place) = static_cast<uint8_t>(Die(3) == 0 ? 1 + Die(3) : 0xff);
       }
     }
     if (Die(8) == 0) masks_.front() = {};
-    ByteOf(masks_.back(), Die(kPlaces.size())) = 3;
+    ByteOf(masks_.back(), Die(kPlaces)) = 3;
     priorities_ = Die(2) == 0 ? 1 + Die(4) : 1 + Die(200);
   }
 
   PacketKey RandomKey() {
     PacketKey key{};
-    for (size_t place = 0; place < kPlaces.size(); ++place) ByteOf(key, place) = static_cast<uint8_t>(Die(4));
+    for (size_t place = 0; place < kPlaces; ++place) ByteOf(key, place) = static_cast<uint8_t>(Die(4));
     return key;
   }
 
@@ -214,7 +226,7 @@ class World {
       side_->twin.Modify(existing->id, output_);
       // So that masks of few bits do not fill up.
       PacketKey& mask = masks_[Die(static_cast<uint32_t>(masks_.size()))];
-      if (Die(4) == 0 && mask != PacketKey{}) ByteOf(mask, Die(kPlaces.size())) |= 3;
+      if (Die(4) == 0 && mask != PacketKey{}) ByteOf(mask, Die(kPlaces)) |= 3;
       if (Die(4) == 0 && priorities_ < 200) ++priorities_;
     } else {
       side_->twin.Add({.id = ++last_id_, .priority = priority, .match = match, .output = output_});
@@ -247,6 +259,7 @@ class World {
   FlowTable table_;
   std::array<Side, 2> sides_;
   Side* side_ = &sides_[0];
+  std::array<size_t, kPlaces> places_{};
   std::array<PacketKey, 64> known_{};
   std::vector<PacketKey> masks_;
   uint32_t priorities_ = 1;

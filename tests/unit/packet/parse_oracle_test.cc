@@ -96,6 +96,27 @@ std::string Ipv4(unsigned address) {
          Text(".%u", address & 255);
 }
 
+// The low bits first, as Open vSwitch names them.
+std::string TcpFlags(unsigned flags) {
+  static constexpr const char* kNames[] = {"fin", "syn", "rst", "psh",   "ack",   "urg",
+                                           "ece", "cwr", "ns",  "[200]", "[400]", "[800]"};
+  std::string text;
+  for (unsigned i = 0; i < std::size(kNames); ++i) {
+    if ((flags >> i & 1) != 0) text += (text.empty() ? "" : "|") + std::string(kNames[i]);
+  }
+  return text.empty() ? "0" : text;
+}
+
+// Absent is zero there.
+void AddNeighbor(const PacketKey& key, Fields& fields) {
+  if ((Number(key, Field::kIcmpv6Type) != 135 && Number(key, Field::kIcmpv6Type) != 136) ||
+      Number(key, Field::kIcmpv6Code) != 0 || (key.present & kPresentL4) == 0) {
+    return;
+  }
+  fields["nd_sll"] = Mac(key.arp_sha);
+  fields["nd_tll"] = Mac(key.arp_tha);
+}
+
 void AddTransport(const PacketKey& key, const Fields& theirs, Fields& fields) {
   if (theirs.contains("icmp_type")) {
     fields["icmp_type"] = Text("%u", Number(key, Field::kIcmpv4Type));
@@ -106,7 +127,24 @@ void AddTransport(const PacketKey& key, const Fields& theirs, Fields& fields) {
     // Printed for some other protocols too (ICMP in IPv6, IGMP), of no use to a match.
     fields["tp_src"] = Text("%u", Number(key, Field::kTcpSrc));
     fields["tp_dst"] = Text("%u", Number(key, Field::kTcpDst));
+    if (key.ip_proto == 6) fields["tcp_flags"] = TcpFlags(Number(key, Field::kTcpFlags));
   }
+}
+
+void AddMpls(const PacketKey& key, Fields& fields) {
+  fields["mpls_label"] = Text("%u", Number(key, Field::kMplsLabel));
+  fields["mpls_tc"] = Text("%u", Number(key, Field::kMplsTc));
+  fields["mpls_bos"] = Text("%u", Number(key, Field::kMplsBos));
+  fields["mpls_ttl"] = Text("%u", Number(key, Field::kMplsTtl));
+}
+
+void AddArp(const PacketKey& key, Fields& fields) {
+  const unsigned op = Number(key, Field::kArpOp);
+  fields["arp_op"] = Text("%u", op > 255 ? 0 : op);  // it keeps one byte of it
+  fields["arp_spa"] = Ipv4(Number(key, Field::kArpSpa));
+  fields["arp_tpa"] = Ipv4(Number(key, Field::kArpTpa));
+  fields["arp_sha"] = Mac(key.arp_sha);
+  fields["arp_tha"] = Mac(key.arp_tha);
 }
 
 // What Open vSwitch should have printed, of the fields that we have too.
@@ -122,12 +160,12 @@ Fields Expected(const PacketKey& key, const Fields& theirs) {
   } else {
     fields["vlan_tci"] = "0x0000";
   }
-  if (type == 0x0806) {
-    const unsigned op = Number(key, Field::kArpOp);
-    fields["arp_op"] = Text("%u", op > 255 ? 0 : op);  // it keeps one byte of it
-    fields["arp_spa"] = Ipv4(Number(key, Field::kArpSpa));
-    fields["arp_tpa"] = Ipv4(Number(key, Field::kArpTpa));
+  if (Number(key, Field::kInnerVlanPresent) == 1) {
+    fields["dl_vlan1"] = Text("%u", Number(key, Field::kInnerVlanVid));
+    fields["dl_vlan_pcp1"] = Text("%u", Number(key, Field::kInnerVlanPcp));
   }
+  if (type == 0x8847 || type == 0x8848) AddMpls(key, fields);
+  if (type == 0x0806) AddArp(key, fields);
   if (type == 0x0800) {
     fields["nw_src"] = Ipv4(Number(key, Field::kIpv4Src));
     fields["nw_dst"] = Ipv4(Number(key, Field::kIpv4Dst));
@@ -139,6 +177,8 @@ Fields Expected(const PacketKey& key, const Fields& theirs) {
     fields["nw_ecn"] = Text("%u", key.ip_tos & 3u);
     fields["nw_ttl"] = Text("%u", key.ip_ttl);
     fields["nw_frag"] = kFragments[key.ip_frag];
+    if (type == 0x86dd) fields["ipv6_label"] = Text("0x%05x", Number(key, Field::kIpv6Label));
+    if (type == 0x86dd && key.ip_proto == 58) AddNeighbor(key, fields);
     AddTransport(key, theirs, fields);
   }
   return fields;
@@ -165,11 +205,17 @@ void Compare(const std::vector<Bytes>& frames) {
   ASSERT_EQ(lines.size(), frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
     HeapFrame frame(frames[i]);
-    PacketKey key;
+    PacketKey key{};
     HeaderLayout layout;
     Parse(frame.frame(), 0, key, layout);
     Fields theirs = ReadByOpenVswitch(lines[i]);
-    for (const auto& [name, value] : Expected(key, theirs)) {
+    // What it does not print is not there.
+    ASSERT_EQ(theirs.contains("dl_vlan1"), key.inner_vlan_tci != 0) << ToHex(frames[i]) << "\n" << lines[i];
+    const Fields expected = Expected(key, theirs);
+    if (expected.contains("nd_sll")) {
+      ASSERT_EQ(Bytes(key.nd_target, key.nd_target + 16), Ipv6Bytes(theirs["nd_target"])) << ToHex(frames[i]);
+    }
+    for (const auto& [name, value] : expected) {
       ASSERT_EQ(theirs[name], value) << name << " of " << ToHex(frames[i]) << "\n" << lines[i];
     }
     if (layout.eth_type == 0x86dd) {

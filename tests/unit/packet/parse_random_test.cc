@@ -16,14 +16,14 @@ constexpr int kRounds = 100000;
 
 struct Parsed {
   ParseResult result;
-  PacketKey key;
+  PacketKey key{};
   HeaderLayout layout;
 };
 
 Parsed ParseBytes(const Bytes& bytes) {
   HeapFrame frame(bytes);
   Parsed parsed;
-  std::memset(&parsed.key, 0xee, sizeof parsed.key);
+  std::memset(&parsed.key, 0xee, kFirstPipelineWord * sizeof(uint64_t));
   parsed.result = Parse(frame.frame(), 1, parsed.key, parsed.layout);
   return parsed;
 }
@@ -74,7 +74,7 @@ TEST(ParseRandom, AFrameInSegments) {
     if (expected.result == ParseResult::kTooShort) continue;
     for (uint32_t length = 0; length <= bytes.size(); ++length) {
       HeapFrame frame(bytes, 0, length);
-      PacketKey key;
+      PacketKey key{};
       HeaderLayout layout;
       const ParseResult result = Parse(frame.frame(), 1, key, layout);
       if (length < expected.header_bytes) {

@@ -2,39 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "dataplane/packet/field.h"
-#include "tests/support/heap_frame.h"
+#include "tests/unit/packet/parsed.h"
 
 namespace sluice {
 namespace {
-
-constexpr uint16_t kIp = kPresentL3 | kPresentIp;
-constexpr uint16_t kAll = kIp | kPresentL4;
-
-struct Parsed {
-  ParseResult result;
-  PacketKey key;
-  HeaderLayout layout;
-
-  uint16_t eth_type() const { return static_cast<uint16_t>(GetField(key, Field::kEthType)); }
-  uint16_t tp_src() const { return static_cast<uint16_t>(GetField(key, Field::kTcpSrc)); }
-  uint16_t tp_dst() const { return static_cast<uint16_t>(GetField(key, Field::kTcpDst)); }
-  uint16_t vlan_tci() const { return static_cast<uint16_t>(GetField(key, Field::kVlanTci)); }
-};
-
-Parsed ParseBytes(const Bytes& bytes) {
-  HeapFrame frame(bytes);
-  Parsed parsed;
-  std::memset(&parsed.key, 0xee, sizeof parsed.key);
-  parsed.result = Parse(frame.frame(), 1, parsed.key, parsed.layout);
-  return parsed;
-}
-Parsed ParseHex(std::string_view hex) { return ParseBytes(FromHex(hex)); }
-Parsed ParseFrame(const PacketBuilder& builder) { return ParseBytes(builder.Build()); }
 
 struct Case {
   const char* what;
@@ -64,9 +38,6 @@ void Check(const std::vector<Case>& cases) {
   }
 }
 
-constexpr auto kOk = ParseResult::kOk;
-constexpr auto kMalformed = ParseResult::kMalformed;
-
 TEST(Parse, EthernetAndTags) {
   const Bytes three_tags =
       PacketBuilder().Vlan({.vid = 5}).Vlan({.vid = 6, .tpid = 0x88a8}).Vlan().Ipv4().Udp().Build();
@@ -87,7 +58,7 @@ TEST(Parse, EthernetAndTags) {
       {"a whole tag and nothing else", frame("81000005 88b5"), kOk, 0x88b5, 0},
       {"a cut second tag", frame("88a80005 8100 0006 08"), kOk, 0x8100, 0},
       {"an old QinQ TPID is no tag", frame("9100 0005 0800"), kOk, 0x9100, 0},
-      {"MPLS", frame("8847 00001140"), kOk, 0x8847, 0},
+      {"MPLS", frame("8847 00001140"), kOk, 0x8847, kPresentMpls},
   });
   EXPECT_EQ(ParseBytes(three_tags).layout.vlan_tags, 2);
   EXPECT_EQ(ParseBytes(three_tags).vlan_tci(), 0x1005);

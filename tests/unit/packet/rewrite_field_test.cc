@@ -50,12 +50,38 @@ std::vector<FieldCase> EthernetCases() {
        [](bool after) {
          return Body(PacketBuilder().Vlan({.vid = 5, .pcp = after ? uint8_t{6} : uint8_t{1}, .dei = true}).Ipv4());
        }},
+  };
+}
+
+std::vector<FieldCase> ArpAndMplsCases() {
+  return {
       {"arp_op", Field::kArpOp, 0x1234,
        [](bool after) { return Body(PacketBuilder().Vlan().Arp({.op = after ? uint16_t{0x1234} : uint16_t{1}})); }},
       {"arp_spa", Field::kArpSpa, 0xc6336407,
        [](bool after) { return Body(PacketBuilder().Arp({.spa = after ? "198.51.100.7" : "192.0.2.1"})); }},
       {"arp_tpa", Field::kArpTpa, 0xc6336407,
        [](bool after) { return Body(PacketBuilder().Snap().Arp({.tpa = after ? "198.51.100.7" : "192.0.2.1"})); }},
+      {"arp_sha", Field::kArpSha, 0x0c1122334455,
+       [](bool after) {
+         return Body(PacketBuilder().Vlan().Arp({.sha = after ? "0c:11:22:33:44:55" : "02:00:00:00:00:0b"}));
+       }},
+      {"arp_tha", Field::kArpTha, 0x0c1122334455,
+       [](bool after) {
+         return Body(PacketBuilder().Arp({.tha = after ? "0c:11:22:33:44:55" : "02:00:00:00:00:0b"}));
+       }},
+      {"mpls_label", Field::kMplsLabel, 0xabcde,
+       [](bool after) {
+         return Body(
+             PacketBuilder().Vlan().Mpls({.label = after ? 0xabcdeu : 5u, .tc = 5, .ttl = 9}).Mpls().Ipv4().Udp());
+       }},
+      {"mpls_tc", Field::kMplsTc, 6,
+       [](bool after) {
+         return Body(PacketBuilder().Mpls({.label = 0xfffff, .tc = after ? uint8_t{6} : uint8_t{1}}).Ipv6().Udp());
+       }},
+      {"mpls_ttl", Field::kMplsTtl, 0x80,
+       [](bool after) {
+         return Body(PacketBuilder().Snap().Mpls({.tc = 7, .ttl = after ? uint8_t{0x80} : uint8_t{1}}).Ipv4());
+       }},
   };
 }
 
@@ -115,6 +141,9 @@ std::vector<FieldCase> IpHeaderCases() {
   add("ecn down", Field::kIpEcn, 0, &Ipv4Fields::tos, &Ipv6Fields::tos, 0xff, 0xfc);
   add("ttl down", Field::kIpTtl, 1, &Ipv4Fields::ttl, &Ipv6Fields::hop_limit, 255, 1);
   add("ttl up", Field::kIpTtl, 255, &Ipv4Fields::ttl, &Ipv6Fields::hop_limit, 0, 255);
+  cases.push_back({"ipv6_label", Field::kIpv6Label, 0x12345, [](bool after) {
+                     return Body(PacketBuilder().Ipv6({.tos = 0xff, .flow_label = after ? 0x12345u : 0u}).Tcp());
+                   }});
   return cases;
 }
 
@@ -157,6 +186,37 @@ std::vector<FieldCase> TransportCases() {
   return cases;
 }
 
+std::vector<FieldCase> NeighborCases() {
+  constexpr uint64_t kAddress = 0x0c1122334455;
+  const auto address = [](bool after) { return after ? "0c:11:22:33:44:55" : "02:00:00:00:00:0b"; };
+  const auto message = [](uint8_t type, const char* target, std::vector<NeighborOption> options) {
+    return Body(
+        PacketBuilder().Ipv6().DestinationOptions().Icmpv6({.type = type}).Payload(NeighborBody(target, options)), "");
+  };
+  return {
+      {"nd_target of a solicitation", Field::kNdTarget, Number(Ipv6Bytes("fe80::2:3")),
+       [=](bool after) { return message(135, after ? "fe80::2:3" : "fe80::1", {}); }},
+      {"nd_target of an advertisement", Field::kNdTarget, 0,
+       [=](bool after) { return message(136, after ? "::" : "fe80::1", {{.type = 2}}); }},
+      {"nd_sll", Field::kNdSll, kAddress,
+       [=](bool after) {
+         return message(135, "::1", {{1, address(after)}});
+       }},
+      {"nd_sll behind another option", Field::kNdSll, kAddress,
+       [=](bool after) {
+         return message(135, "::1", {{14, "02:00:00:00:00:01"}, {1, address(after)}});
+       }},
+      {"nd_tll", Field::kNdTll, kAddress,
+       [=](bool after) {
+         return message(136, "::1", {{2, address(after)}});
+       }},
+      {"nd_tll beside nd_sll", Field::kNdTll, kAddress,
+       [=](bool after) {
+         return message(136, "::1", {{1, "02:00:00:00:00:01"}, {2, address(after)}});
+       }},
+  };
+}
+
 class RewriteField : public testing::TestWithParam<std::vector<FieldCase>> {};
 
 TEST_P(RewriteField, GivesTheFrameThatASenderWouldHaveBuilt) {
@@ -177,9 +237,11 @@ TEST_P(RewriteField, GivesTheFrameThatASenderWouldHaveBuilt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ethernet, RewriteField, testing::Values(EthernetCases()));
+INSTANTIATE_TEST_SUITE_P(ArpAndMpls, RewriteField, testing::Values(ArpAndMplsCases()));
 INSTANTIATE_TEST_SUITE_P(Addresses, RewriteField, testing::Values(AddressCases()));
 INSTANTIATE_TEST_SUITE_P(IpHeader, RewriteField, testing::Values(IpHeaderCases()));
 INSTANTIATE_TEST_SUITE_P(Transport, RewriteField, testing::Values(TransportCases()));
+INSTANTIATE_TEST_SUITE_P(Neighbor, RewriteField, testing::Values(NeighborCases()));
 
 }  // namespace
 }  // namespace sluice

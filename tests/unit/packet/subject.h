@@ -44,6 +44,15 @@ class Subject {
     PopVlan(frame_.frame(), layout_);
     return *this;
   }
+  Subject& PushLabel(uint16_t eth_type = 0x8847) {
+    EXPECT_TRUE(PushMpls(frame_.frame(), layout_, eth_type));
+    return *this;
+  }
+  Subject& PopLabel(uint16_t eth_type) {
+    PopMpls(frame_.frame(), layout_, eth_type);
+    return *this;
+  }
+  bool DecMplsTtl() { return DecrementMplsTtl(frame_.frame(), layout_); }
   bool DecTtl() { return DecrementTtl(frame_.frame(), layout_); }
 
   Bytes bytes() const { return frame_.bytes(); }

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using testing::kArp;
 using testing::kIpv4;
 using testing::kIpv6;
+using testing::kMpls;
 using testing::MatchBuilder;
 
 Match Taken(const v1::Match& in) {
@@ -59,6 +60,13 @@ MatchBuilder Prerequisite(const FieldInfo& info) {
       return MatchBuilder().Ip(kIpv4, 1);
     case v1::PREREQUISITE_ICMPV6:
       return MatchBuilder().Ip(kIpv6, 58);
+    case v1::PREREQUISITE_MPLS:
+      return MatchBuilder().EthType(kMpls);
+    case v1::PREREQUISITE_ND:
+    case v1::PREREQUISITE_ND_SOLICIT:
+      return MatchBuilder().Nd(135);
+    case v1::PREREQUISITE_ND_ADVERT:
+      return MatchBuilder().Nd(136);
     default:
       return MatchBuilder();
   }
@@ -86,6 +94,8 @@ v1::Match Sorted(v1::Match match) {
   return match;
 }
 
+bool IsTci(const FieldInfo& info) { return info.field == Field::kVlanTci || info.field == Field::kInnerVlanTci; }
+
 std::vector<FieldInfo> AllFields() { return {Fields().begin() + 1, Fields().end()}; }
 
 class EveryFieldTest : public ::testing::TestWithParam<FieldInfo> {};
@@ -107,7 +117,7 @@ TEST_P(EveryFieldTest, AnExactMatchComesBack) {
   absl::uint128 value = absl::MakeUint128(0x20010db8a5a5a5a5, 0xa5a5a5a5a5a5a5a5) & info.all;
   if (info.field == Field::kInPort) value = 7;
   if (info.field == Field::kIpFrag) value = 1;
-  if (info.field == Field::kVlanTci) return;  // comes back as VID and PCP; see below
+  if (IsTci(info)) return;  // comes back as VID and PCP; see below
   MatchBuilder builder = Prerequisite(info);
   const v1::Match in = Sorted(Add(builder, info, value, info.all).match());
   const Match match = Taken(in);
@@ -118,7 +128,7 @@ TEST_P(EveryFieldTest, AnExactMatchComesBack) {
 
 TEST_P(EveryFieldTest, ZeroIsAValueLikeAnyOther) {
   const FieldInfo& info = GetParam();
-  if (info.field == Field::kInPort || info.field == Field::kEthType || info.field == Field::kVlanTci) return;
+  if (info.field == Field::kInPort || info.field == Field::kEthType || IsTci(info)) return;
   MatchBuilder builder = Prerequisite(info);
   const v1::Match in = Sorted(Add(builder, info, 0, info.all).match());
   ExpectSame(ReadBack(Taken(in)), in);
@@ -127,7 +137,7 @@ TEST_P(EveryFieldTest, ZeroIsAValueLikeAnyOther) {
 
 TEST_P(EveryFieldTest, MasksComeBackOrAreRefused) {
   const FieldInfo& info = GetParam();
-  if (info.bits < 2 || info.field == Field::kIpFrag || info.field == Field::kVlanTci) return;
+  if (info.bits < 2 || info.field == Field::kIpFrag || IsTci(info)) return;
   const absl::uint128 mask = info.all & ~absl::uint128(1);
   const absl::uint128 value = info.field == Field::kEthType ? 0x0800 : 2 & mask;
   MatchBuilder builder = Prerequisite(info);
@@ -144,7 +154,8 @@ TEST_P(EveryFieldTest, MasksComeBackOrAreRefused) {
 
 TEST_P(EveryFieldTest, WithoutItsPrerequisiteItIsRefused) {
   const FieldInfo& info = GetParam();
-  if (info.prerequisite == v1::PREREQUISITE_NONE || info.prerequisite == v1::PREREQUISITE_VLAN) return;
+  const bool of_tag = info.prerequisite == v1::PREREQUISITE_VLAN || info.prerequisite == v1::PREREQUISITE_INNER_VLAN;
+  if (of_tag || info.prerequisite == v1::PREREQUISITE_NONE) return;  // a tag's VID and PCP bring their own
   MatchBuilder builder;
   Add(builder, info, 1, info.all);
   ViolationList violations;
@@ -219,6 +230,25 @@ const SameMatch kCanonical[] = {
     {"FullWideMaskIsNoMask",
      MatchBuilder().EthType(kIpv6).Wide(v1::FIELD_IPV6_SRC, std::string(16, 'a'), std::string(16, '\xff')).match(),
      MatchBuilder().EthType(kIpv6).Wide(v1::FIELD_IPV6_SRC, std::string(16, 'a')).match()},
+    {"InnerTciIsVidAndPcp", MatchBuilder().On(v1::FIELD_INNER_VLAN_TCI, 0xb064).match(),
+     MatchBuilder().On(v1::FIELD_INNER_VLAN_VID, 100).On(v1::FIELD_INNER_VLAN_PCP, 5).match()},
+    {"NoInnerTagExact", MatchBuilder().On(v1::FIELD_INNER_VLAN_TCI, 0).match(),
+     MatchBuilder().On(v1::FIELD_INNER_VLAN_PRESENT, 0).match()},
+    {"InnerTciWithPartOfPcp", MatchBuilder().On(v1::FIELD_INNER_VLAN_TCI, 0x9000, 0x9000).match(),
+     MatchBuilder().On(v1::FIELD_INNER_VLAN_TCI, 0x9000, 0x9000).match()},
+    {"AnInnerTagImpliesTheOuter", MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 1).On(v1::FIELD_INNER_VLAN_VID, 7).match(),
+     MatchBuilder().On(v1::FIELD_INNER_VLAN_VID, 7).match()},
+    {"AnInnerTagSaysThatTheOuterIsThere",
+     MatchBuilder().On(v1::FIELD_VLAN_TCI, 0x0005, 0x0fff).On(v1::FIELD_INNER_VLAN_PRESENT, 1).match(),
+     MatchBuilder().On(v1::FIELD_VLAN_VID, 5).On(v1::FIELD_INNER_VLAN_PRESENT, 1).match()},
+    {"NoTagAtAllHasNoInner", MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).On(v1::FIELD_INNER_VLAN_PRESENT, 0).match(),
+     MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).match()},
+    {"OneTag", MatchBuilder().On(v1::FIELD_VLAN_VID, 5).On(v1::FIELD_INNER_VLAN_PRESENT, 0).match(),
+     MatchBuilder().On(v1::FIELD_VLAN_VID, 5).On(v1::FIELD_INNER_VLAN_PRESENT, 0).match()},
+    {"FullMetadataMaskIsNoMask", MatchBuilder().On(v1::FIELD_METADATA, 5, ~uint64_t{0}).match(),
+     MatchBuilder().On(v1::FIELD_METADATA, 5).match()},
+    {"NdOfCodeZero", MatchBuilder().Nd(135).On(v1::FIELD_ICMPV6_CODE, 0).On(v1::FIELD_ND_SLL, 5, 7).match(),
+     MatchBuilder().Nd(135).On(v1::FIELD_ICMPV6_CODE, 0).On(v1::FIELD_ND_SLL, 5, 7).match()},
     {"NoEtherType", MatchBuilder().EthType(0x05ff).match(), MatchBuilder().EthType(0x05ff).match()},
 };
 INSTANTIATE_TEST_SUITE_P(Matches, CanonicalTest, ::testing::ValuesIn(kCanonical),
@@ -318,6 +348,40 @@ const BadMatch kBadMatches[] = {
      "eth_type 0x86dd, nw_proto 58"},
     {"Ipv4AddressInArp", MatchBuilder().EthType(kArp).On(v1::FIELD_IPV4_SRC, 1).match(), "match.fields[1].field",
      "eth_type 0x0800"},
+    {"InnerTagWithoutTag", MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).On(v1::FIELD_INNER_VLAN_VID, 5).match(),
+     "match.fields[1].field", "without a VLAN tag there is no second one"},
+    {"InnerTagGivenFirst", MatchBuilder().On(v1::FIELD_INNER_VLAN_PCP, 5).On(v1::FIELD_VLAN_TCI, 0).match(),
+     "match.fields[0].field", "without a VLAN tag there is no second one"},
+    {"InnerBitsWithoutTag",
+     MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).On(v1::FIELD_INNER_VLAN_TCI, 0x5, 0xfff).match(),
+     "match.fields[1].field", "without a VLAN tag there is no second one"},
+    {"TwoInnerVids", MatchBuilder().On(v1::FIELD_INNER_VLAN_VID, 5).On(v1::FIELD_INNER_VLAN_TCI, 0x1006).match(),
+     "match.fields[1].field",
+     "inner_vlan_tci contradicts the VLAN fields before it: a packet with a VID or a PCP has a tag, and inner_vlan_tci "
+     "must agree with inner_vlan_present, inner_vlan_vid and inner_vlan_pcp"},
+    {"InnerTciWithoutTag", MatchBuilder().On(v1::FIELD_INNER_VLAN_TCI, 0x0005).match(), "match.fields[0].field",
+     "bit 0x1000 of inner_vlan_tci"},
+    {"MplsWithoutMpls", MatchBuilder().EthType(kIpv4).On(v1::FIELD_MPLS_LABEL, 5).match(), "match.fields[1].field",
+     "mpls_label needs eth_type 0x8847 or 0x8848 in the same match; the match has eth_type 0x0800"},
+    {"LabelTooWide", MatchBuilder().EthType(kMpls).On(v1::FIELD_MPLS_LABEL, 1 << 20).match(), "match.fields[1].value",
+     "0 to 1048575"},
+    {"FlagsTooWide", MatchBuilder().Ip(kIpv4, 6).On(v1::FIELD_TCP_FLAGS, 0x1000).match(), "match.fields[2].value",
+     "0x0 to 0xfff"},
+    {"FlagsOfUdp", MatchBuilder().Ip(kIpv4, 17).On(v1::FIELD_TCP_FLAGS, 2).match(), "match.fields[2].field",
+     "tcp_flags needs"},
+    {"NdOfEcho", MatchBuilder().Nd(128).Wide(v1::FIELD_ND_TARGET, std::string(16, 'a')).match(),
+     "match.fields[3].field",
+     "icmpv6_type 135 or 136 and no icmpv6_code but 0 in the same match; the match has eth_type 0x86dd, nw_proto 58, "
+     "icmpv6_type 128"},
+    {"NdOfAnotherCode",
+     MatchBuilder().Nd(135).On(v1::FIELD_ICMPV6_CODE, 1).Wide(v1::FIELD_ND_TARGET, std::string(16, 'a')).match(),
+     "match.fields[4].field", "icmpv6_type 135, icmpv6_code 1"},
+    {"SourceOfAdvertisement", MatchBuilder().Nd(136).On(v1::FIELD_ND_SLL, 1).match(), "match.fields[3].field",
+     "nd_sll needs"},
+    {"TargetOfSolicitation", MatchBuilder().Nd(135).On(v1::FIELD_ND_TLL, 1).match(), "match.fields[3].field",
+     "nd_tll needs"},
+    {"RegisterTooWide", MatchBuilder().On(v1::FIELD_REG7, uint64_t{1} << 32).match(), "match.fields[0].value",
+     "0x0 to 0xffffffff"},
     {"TtlInArp", MatchBuilder().EthType(kArp).On(v1::FIELD_IP_TTL, 1).match(), "match.fields[1].field",
      "0x0800 or 0x86dd"},
 };
@@ -330,43 +394,6 @@ TEST(MatchTest, AllThatIsWrongIsListed) {
   MatchFromProto(MatchBuilder().EthType(1).On(v1::FIELD_VLAN_VID, 5000).On(v1::FIELD_ETH_SRC, 1, 0).match(),
                  Path("match"), violations, match);
   EXPECT_EQ(BadRequestOf(violations.ToStatus()).field_violations_size(), 3);
-}
-
-// The bits of a port's place in a mask belong to whatever protocol the flows have.
-TEST(MaskTest, SharedBitsHaveOneName) {
-  const auto masks = [](const v1::Match& in) {
-    v1::Match out;
-    MaskToProto(Taken(in).mask, &out);
-    return out;
-  };
-  v1::Match ports = MatchBuilder()
-                        .On(v1::FIELD_ETH_TYPE, 0xffff, 0xffff)
-                        .On(v1::FIELD_IP_PROTO, 0xff, 0xff)
-                        .On(v1::FIELD_TCP_DST, 0xffff, 0xffff)
-                        .match();
-  ExpectSame(masks(MatchBuilder().Ip(kIpv4, 6).On(v1::FIELD_TCP_DST, 80).match()), ports);
-  ExpectSame(masks(MatchBuilder().Ip(kIpv4, 17).On(v1::FIELD_UDP_DST, 80).match()), ports);
-  ExpectSame(masks(MatchBuilder().EthType(kArp).On(v1::FIELD_ARP_OP, 1).On(v1::FIELD_ARP_SPA, 1).match()),
-             MatchBuilder()
-                 .On(v1::FIELD_ETH_TYPE, 0xffff, 0xffff)
-                 .On(v1::FIELD_ARP_OP, 0xffff, 0xffff)
-                 .On(v1::FIELD_IPV4_SRC, 0xffffffff, 0xffffffff)
-                 .match());
-  ExpectSame(masks(MatchBuilder().Ip(kIpv4, 1).On(v1::FIELD_ICMPV4_TYPE, 0).match()),
-             MatchBuilder()
-                 .On(v1::FIELD_ETH_TYPE, 0xffff, 0xffff)
-                 .On(v1::FIELD_IP_PROTO, 0xff, 0xff)
-                 .On(v1::FIELD_TCP_SRC, 0xff00, 0xff00)
-                 .match());
-}
-
-TEST(MaskTest, VlanBitsComeByName) {
-  v1::Match out;
-  MaskToProto(Taken(MatchBuilder().On(v1::FIELD_VLAN_VID, 5).On(v1::FIELD_VLAN_PCP, 0).match()).mask, &out);
-  ExpectSame(out, MatchBuilder().On(v1::FIELD_VLAN_VID, 0xfff, 0xfff).On(v1::FIELD_VLAN_PCP, 7, 7).match());
-  out.Clear();
-  MaskToProto(Taken(MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 0).match()).mask, &out);
-  ExpectSame(out, MatchBuilder().On(v1::FIELD_VLAN_PRESENT, 1, 1).match());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace sluice::testing {
 constexpr uint64_t kIpv4 = 0x0800;
 constexpr uint64_t kArp = 0x0806;
 constexpr uint64_t kIpv6 = 0x86dd;
+constexpr uint64_t kMpls = 0x8847;
 
 // Builds a match: MatchBuilder().On(v1::FIELD_ETH_TYPE, 0x0800).On(…).match().
 class MatchBuilder {
@@ -41,6 +42,7 @@ class MatchBuilder {
   }
   MatchBuilder& EthType(uint64_t type) { return On(v1::FIELD_ETH_TYPE, type); }
   MatchBuilder& Ip(uint64_t type, uint64_t proto) { return EthType(type).On(v1::FIELD_IP_PROTO, proto); }
+  MatchBuilder& Nd(uint64_t icmpv6_type) { return Ip(kIpv6, 58).On(v1::FIELD_ICMPV6_TYPE, icmpv6_type); }
   const v1::Match& match() const { return match_; }
 
  private:
