@@ -11,6 +11,7 @@
 #include "client/daemon.h"
 #include "client/port_table.h"
 #include "client/replay.h"
+#include "client/settings.h"
 
 namespace sluice::client {
 namespace {
@@ -31,28 +32,35 @@ struct ReplayArguments {
   uint32_t ports = 0;
   std::string out_dir;
   uint32_t rx_burst = 0;
+  std::vector<std::string> settings;
 };
 
-int Run(Cli& cli, const ReplayArguments& arguments) {
-  ReplayOptions options;
-  options.ports = kDefaultPorts;
-  options.out_dir = arguments.out_dir;
-  options.rx_burst = arguments.rx_burst;
-  options.interrupted = [] { return interrupted != 0; };
+// What is played, and so which ports there are.
+absl::Status ReadInputs(const ReplayArguments& arguments, ReplayOptions& options) {
   uint32_t highest = 0;
   for (const std::string& text : arguments.inputs) {
     const absl::StatusOr<ReplayInput> input = ParseReplayInput(text);
-    if (!input.ok()) return cli.Misused(input.status());
+    if (!input.ok()) return input.status();
     options.inputs.push_back(*input);
     highest = std::max(highest, input->port);
   }
   if (arguments.ports != 0 && arguments.ports < highest) {
-    return cli.Misused(
-        absl::InvalidArgumentError(absl::StrCat("replay: --ports is ", arguments.ports, ", and --in names port ",
-                                                highest, "; expected --ports ", highest, " or more, or none")));
+    return absl::InvalidArgumentError(absl::StrCat("replay: --ports is ", arguments.ports, ", and --in names port ",
+                                                   highest, "; expected --ports ", highest, " or more, or none"));
   }
-  if (arguments.ports != 0) options.ports = arguments.ports;
-  options.ports = std::max(options.ports, highest);
+  options.ports = std::max(arguments.ports != 0 ? arguments.ports : kDefaultPorts, highest);
+  return absl::OkStatus();
+}
+
+int Run(Cli& cli, const ReplayArguments& arguments) {
+  ReplayOptions options;
+  options.out_dir = arguments.out_dir;
+  options.rx_burst = arguments.rx_burst;
+  options.interrupted = [] { return interrupted != 0; };
+  const absl::StatusOr<v1::UpdateSettingsRequest> settings = ParseSettings("replay: --set", arguments.settings);
+  if (!settings.ok()) return cli.Misused(settings.status());
+  options.settings = *settings;
+  if (absl::Status status = ReadInputs(arguments, options); !status.ok()) return cli.Misused(status);
   const absl::StatusOr<std::string> text = ReadText(arguments.flows);
   if (!text.ok()) return cli.Misused(text.status());
   BulkLoad flows(arguments.flows == "-" ? "standard input" : arguments.flows, *text, {});
@@ -101,6 +109,10 @@ void AddReplayCommand(CLI::App& app, Cli& cli, Action& action) {
       ->add_option("--rx-burst", arguments->rx_burst,
                    "Frames taken from a port at a time; the switch's default if not given")
       ->check(CLI::Range(1, 32));
+  replay->add_option("--set", arguments->settings, "How packets are looked up, as for settings set")
+      ->type_name(SettingForms())
+      ->expected(1)
+      ->take_all();
   replay->callback([&action, &cli, arguments] { action = [&cli, arguments] { return Run(cli, *arguments); }; });
 }
 

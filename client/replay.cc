@@ -129,6 +129,7 @@ class Player {
   }
 
   absl::Status PlayAll(BulkLoad& flows, ReplayResult* result) {
+    if (absl::Status status = client_->UpdateSettings(options_.settings).status(); !status.ok()) return status;
     for (uint32_t port = 1; port <= options_.ports; ++port) {
       if (absl::Status status = AddPort(port, NextInput(port, 0)); !status.ok()) return status;
     }

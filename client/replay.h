@@ -36,8 +36,9 @@ struct ReplayOptions {
   std::vector<ReplayInput> inputs;
   uint32_t ports = 0;  // 1 to this
   std::string out_dir;
-  uint32_t rx_burst = 0;              // 0: the switch's default
-  std::function<bool()> interrupted;  // asked now and then
+  uint32_t rx_burst = 0;               // 0: the switch's default
+  v1::UpdateSettingsRequest settings;  // other than the switch's defaults
+  std::function<bool()> interrupted;   // asked now and then
 };
 
 struct ReplayResult {

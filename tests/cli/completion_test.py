@@ -115,6 +115,7 @@ class Completion(unittest.TestCase):
                 (("completion", ""), {"bash": "", "zsh": "", "fish": ""}),
                 (("settings", "set", "pr"), {"pruning=true": "", "pruning=false": ""}),
                 (("settings", "set", "pruning=true", "resort"), {"resort_seconds=": ""}),
+                (("replay", "--set", "equal"), {"equal_priority=oldest": "", "equal_priority=any": ""}),
                 (("port", "add", ""), {}),
                 (("port", "add", "x", "--mtu", ""), {}),
                 (("nonsense", ""), {})):

@@ -92,8 +92,9 @@ def udp(sport, dport, payload=TEXT, src="192.0.2.1", dst="198.51.100.2", no_chec
 
 
 def tcp(sport, dport, payload=TEXT, src="192.0.2.1", dst="198.51.100.2", flags=0x18, options=b""):
+    """flags: all twelve bits, the reserved ones and NS included."""
     words = 5 + len(options) // 4
-    data = struct.pack("!HHIIBBHHH", sport, dport, 1000, 2000, words << 4, flags, 8192, 0, 0) + options + payload
+    data = struct.pack("!HHIIHHHH", sport, dport, 1000, 2000, words << 12 | flags, 8192, 0, 0) + options + payload
     return with_checksum(src, dst, TCP, data, 16)
 
 
@@ -111,6 +112,27 @@ def icmp6(kind, code, rest=b"\0\1\0\2" + TEXT, src="2001:db8:1::1", dst="2001:db
     return with_checksum(src, dst, ICMPV6, struct.pack("!BBH", kind, code, 0) + rest, 2)
 
 
+def label(value, tc=0, bottom=True, ttl=64):
+    """An entry of an MPLS label stack."""
+    return struct.pack("!I", value << 12 | tc << 9 | bottom << 8 | ttl)
+
+
+def mpls(labels, payload, kind=0x8847, **kw):
+    return eth(kind, b"".join(labels) + payload, **kw)
+
+
+def nd_option(kind, body):
+    """A neighbour discovery option; its length counts words of 8 bytes."""
+    return struct.pack("!BB", kind, (len(body) + 2) // 8) + body
+
+
+def neighbour(kind, target, options=b"", flags=0, hops=255, code=0, **kw):
+    """A solicitation (135) or an advertisement (136)."""
+    body = struct.pack("!I", flags << 29) + address(target) + options
+    ends = {"src": kw.get("src", "2001:db8:1::1"), "dst": kw.get("dst", "2001:db8:2::2")}
+    return ipv6(ICMPV6, icmp6(kind, code, body, **ends), hops=hops, **ends)
+
+
 def ipv4(proto, payload, tags=(), dst_mac=MAC_B, **kw):
     return eth(0x0800, ip4(proto, payload, **kw), dst=dst_mac, tags=tags)
 
@@ -123,8 +145,8 @@ def udp6(sport, dport, payload=TEXT, src="2001:db8:1::1", dst="2001:db8:2::2"):
     return udp(sport, dport, payload, src, dst)
 
 
-def tcp6(sport, dport, payload=TEXT, src="2001:db8:1::1", dst="2001:db8:2::2"):
-    return tcp(sport, dport, payload, src, dst)
+def tcp6(sport, dport, payload=TEXT, src="2001:db8:1::1", dst="2001:db8:2::2", flags=0x18):
+    return tcp(sport, dport, payload, src, dst, flags)
 
 
 def ethernet_frames():
@@ -320,9 +342,166 @@ def ipv6_fragments():
     yield "v6-frag-icmp-last", ipv6(FRAGMENT, frag6(ICMPV6, 8) + b"\0" * 8)
 
 
+def stacked_tag_frames():
+    plain = ip4(UDP, udp(40000, 53))
+    for name, tags in (
+        ("s-and-c", [(0x88A8, 0x601E), (0x8100, 0xA064)]), ("s-and-s", [(0x88A8, 30), (0x88A8, 21)]), ("c-and-c", [(0x8100, 30), (0x8100, 5)]),
+        ("priority-and-c", [(0x8100, 0x4000), (0x8100, 7)]), ("c-and-priority", [(0x8100, 7), (0x8100, 0x4000)]), ("dei", [(0x88A8, 0x101E), (0x8100, 0x1005)]),
+        ("old-and-c", [(0x9100, 30), (0x8100, 5)]), ("four", [(0x88A8, 31), (0x8100, 100), (0x8100, 5), (0x8100, 6)]),
+    ):
+        yield "stacked-" + name, eth(0x0800, plain, tags=tags)
+    tags = [(0x88A8, 30), (0x8100, 5)]
+    yield "stacked-tcp", ipv4(TCP, tcp(40000, 80), tags=tags)
+    yield "stacked-arp", eth(0x0806, arp(1, "192.0.2.1", "192.0.2.2"), dst=BROADCAST, tags=tags)
+    yield "stacked-icmp6", ipv6(ICMPV6, icmp6(128, 0), tags=tags)
+    yield "stacked-frag-last", ipv4(UDP, b"\x22" * 8, frag=0x0005, tags=tags)
+    yield "stacked-bpdu", eth(38, llc(b"\0" * 43), dst=bytes.fromhex("0180c2000000"), tags=tags)
+    yield "stacked-experimental", eth(0x88B5, b"\x11" * 46, tags=tags)
+
+
+def station_frames():
+    """Stations that speak with each other, for switches that learn or know them."""
+    stations = {n: bytes.fromhex("0200000001%02x" % n) for n in (1, 2, 3, 4)}
+    for n, mac in stations.items():
+        yield "station-%d-hello" % n, eth(0x88B5, bytes([n]) * 46, dst=BROADCAST, src=mac)
+        yield "station-%d-hello-vid-5" % n, eth(0x88B5, bytes([n]) * 46, dst=BROADCAST, src=mac, tags=[(0x8100, 5)])
+    for n, m in ((1, 2), (2, 1), (1, 3), (3, 4), (4, 4)):
+        yield "station-%d-to-%d" % (n, m), eth(0x88B6, bytes([n, m]) * 23, dst=stations[m], src=stations[n])
+        yield "station-%d-to-%d-vid-5" % (n, m), eth(0x88B6, bytes([n, m]) * 23, dst=stations[m], src=stations[n], tags=[(0x8100, 5)])
+    yield "station-1-to-2-vid-6", eth(0x88B6, b"\x12" * 46, dst=stations[2], src=stations[1], tags=[(0x8100, 6)])
+    yield "station-1-to-2-vid-0", eth(0x88B6, b"\x12" * 46, dst=stations[2], src=stations[1], tags=[(0x8100, 0x6000)])
+    yield "station-1-to-9", eth(0x88B6, b"\x19" * 46, dst=bytes.fromhex("020000000109"), src=stations[1])
+
+
+def more_arp_frames():
+    yield "arp-same-sender", eth(0x0806, arp(1, "192.0.2.3", "192.0.2.4", sha=MAC_C), dst=BROADCAST, src=MAC_C)
+    yield "arp-other-sender", eth(0x0806, arp(1, "192.0.2.1", "192.0.2.2", sha=MAC_C), dst=BROADCAST)
+    yield "arp-reply-to-c", eth(0x0806, arp(2, "192.0.2.4", "192.0.2.3", sha=MAC_B, tha=MAC_C), dst=MAC_C, src=MAC_B)
+    yield "arp-known-target", eth(0x0806, arp(1, "10.0.0.1", "10.0.0.2", tha=MAC_B))
+    yield "arp-broadcast-target", eth(0x0806, arp(1, "10.0.0.1", "10.0.0.2", tha=BROADCAST))
+    yield "arp-no-sender", eth(0x0806, arp(2, "10.0.0.1", "10.0.0.2", sha=b"\0" * 6, tha=MAC_A))
+    yield "arp-op-0", eth(0x0806, arp(0, "192.0.2.1", "192.0.2.2"))
+    yield "arp-op-255", eth(0x0806, arp(255, "192.0.2.1", "192.0.2.2"))
+
+
+def mpls_frames():
+    inner4, inner6 = ip4(UDP, udp(40000, 53)), ip6(UDP, udp6(40000, 53))
+    web = ip4(TCP, tcp(40000, 80), ttl=33)
+    yield "mpls-ipv4", mpls([label(100, 3)], inner4)
+    yield "mpls-ipv6", mpls([label(200, 5, ttl=9)], inner6)
+    yield "mpls-tcp", mpls([label(100, 0, ttl=77)], web)
+    yield "mpls-two", mpls([label(100, 1, False, 30), label(200, 6, True, 40)], inner4)
+    yield "mpls-two-ipv6", mpls([label(300, 1, False, 30), label(200, 6, True, 40)], inner6)
+    yield "mpls-three", mpls([label(16, 7, False), label(100, 0, False), label(200)], inner4)
+    yield "mpls-four", mpls([label(16, 0, False), label(17, 0, False), label(18, 0, False), label(19)], inner4)
+    for ttl in (255, 2, 1, 0):
+        yield "mpls-ttl-%d" % ttl, mpls([label(100, 0, True, ttl)], inner4)
+    for value in (0, 1, 2, 3, 15, 16, 0x7FFFF, 0xFFFFF):
+        yield "mpls-label-%d" % value, mpls([label(value)], inner6 if value == 2 else inner4)
+    for tc in (1, 4, 7):
+        yield "mpls-tc-%d" % tc, mpls([label(500, tc)], inner4)
+    yield "mpls-multicast", mpls([label(100, 2)], inner4, kind=0x8848, dst=bytes.fromhex("01005e000001"))
+    yield "mpls-multicast-two", mpls([label(100, 2, False), label(200)], inner4, kind=0x8848)
+    yield "mpls-vlan", mpls([label(100, 3)], inner4, tags=[(0x8100, 0x6005)])
+    yield "mpls-vlan-two", mpls([label(100, 3, False), label(200)], inner4, tags=[(0x8100, 5)])
+    yield "mpls-two-tags", mpls([label(100, 3)], inner4, tags=[(0x88A8, 30), (0x8100, 5)])
+    yield "mpls-arp", mpls([label(700)], arp(1, "192.0.2.1", "192.0.2.2"))
+    yield "mpls-pseudowire", mpls([label(800)], b"\0\0\0\0" + eth(0x0800, inner4, dst=MAC_C))
+    yield "mpls-frag-last", mpls([label(100)], ip4(UDP, b"\x22" * 16, frag=0x0003))
+    yield "mpls-expired-inside", mpls([label(100)], ip4(UDP, udp(40000, 53), ttl=1))
+    yield "mpls-nothing-inside", mpls([label(100)], b"")
+    yield "mpls-bad-inside", mpls([label(100)], ip4(UDP, udp(40000, 53), version=5))
+    yield "mpls-no-bottom", mpls([label(100, 0, False), label(200, 0, False)], b"")
+    yield "mpls-cut", mpls([], b"\0\6\x41")
+    yield "mpls-second-cut", mpls([label(100, 0, False)], b"\0\6")
+    yield "mpls-none", mpls([], b"")
+
+
+def neighbour_frames():
+    target, other = "2001:db8:2::2", "2001:db8:1:0:a:b:c:d"
+    source, destination = nd_option(1, MAC_A), nd_option(2, MAC_B)
+    nonce = nd_option(14, b"\5" * 6)
+    yield "nd-ask", neighbour(135, target, source, dst="ff02::1:ff00:2")
+    yield "nd-ask-other", neighbour(135, other, nd_option(1, MAC_C), dst="ff02::1:ff0c:d")
+    yield "nd-ask-without", neighbour(135, target)
+    yield "nd-ask-unspecified", neighbour(135, target, src="::", dst="ff02::1:ff00:2")
+    yield "nd-ask-nonce-first", neighbour(135, target, nonce + source)
+    yield "nd-ask-nonce-last", neighbour(135, target, source + nonce)
+    yield "nd-ask-long-option", neighbour(135, target, nd_option(14, b"\5" * 22) + source)
+    yield "nd-ask-with-target-option", neighbour(135, target, destination)
+    yield "nd-ask-twice", neighbour(135, target, source + nd_option(1, MAC_C))
+    yield "nd-ask-zero", neighbour(135, target, nd_option(1, b"\0" * 6))
+    yield "nd-answer", neighbour(136, target, destination, flags=3)
+    yield "nd-answer-other", neighbour(136, other, nd_option(2, MAC_C), flags=6)
+    yield "nd-answer-without", neighbour(136, target, flags=3)
+    yield "nd-answer-with-source-option", neighbour(136, target, source)
+    yield "nd-answer-both", neighbour(136, target, source + destination)
+    yield "nd-hops-64", neighbour(135, target, source, hops=64)
+    yield "nd-code-1", neighbour(135, target, source, code=1)
+    yield "nd-cut-option", neighbour(135, target, source[:5])
+    yield "nd-option-beyond", neighbour(135, target, struct.pack("!BB", 1, 4) + MAC_A)
+    yield "nd-vlan", eth(0x86DD, neighbour(135, target, source)[14:], tags=[(0x8100, 5)])
+    yield "nd-redirect", ipv6(ICMPV6, icmp6(137, 0, b"\0" * 4 + address(target) + address(other) + destination), hops=255)
+    yield "nd-router-ask", ipv6(ICMPV6, icmp6(133, 0, b"\0" * 4 + source), hops=255)
+
+
+def tcp_flag_frames():
+    for name, flags in (
+        ("none", 0), ("fin", 1), ("syn", 2), ("rst", 4), ("psh", 8), ("ack", 0x10), ("urg", 0x20), ("ece", 0x40), ("cwr", 0x80), ("ns", 0x100),
+        ("syn-ack", 0x12), ("fin-ack", 0x11), ("rst-ack", 0x14), ("ecn-syn", 0xC2), ("xmas", 0x29), ("all", 0xFFF), ("reserved", 0x800),
+    ):
+        yield "tcp-flags-" + name, ipv4(TCP, tcp(40000, 22, b"", flags=flags))
+    for name, flags in (("syn", 2), ("syn-ack", 0x12), ("ack", 0x10), ("fin-ack", 0x11)):
+        yield "v6-tcp-flags-" + name, ipv6(TCP, tcp6(40000, 22, b"", flags=flags))
+    yield "tcp-flags-first", ipv4(TCP, tcp(40000, 22, b"\x33" * 20, flags=0x12), frag=0x2000)
+
+
+def more_ip_frames():
+    for value in (0, 1, 0xABCDE, 0xFFFFF):
+        yield "v6-label-%#x" % value, ipv6(UDP, udp6(40000, 53), label=value)
+    yield "v6-label-tcp", ipv6(TCP, tcp6(40000, 443), label=0xABC00, traffic_class=0x28)
+    for kind, code in ((3, 4), (4, 0), (12, 1), (13, 0), (255, 255)):
+        yield "icmp-more-%d-%d" % (kind, code), ipv4(ICMP, icmp(kind, code))
+    yield "icmp-error", ipv4(ICMP, icmp(3, 3, b"\0" * 4 + ip4(UDP, udp(40000, 53))[:28]), src="198.51.100.2", dst="192.0.2.1")
+    for kind, code in ((2, 0), (3, 0), (4, 1), (131, 0), (143, 0)):
+        yield "v6-icmp-more-%d-%d" % (kind, code), ipv6(ICMPV6, icmp6(kind, code))
+    for sport, dport in ((2905, 2905), (36412, 5000), (0, 0), (65535, 1)):
+        yield "sctp-%d-%d" % (sport, dport), ipv4(SCTP, sctp(sport, dport))
+    yield "v6-sctp-2905", ipv6(SCTP, sctp(2905, 2905))
+    yield "sctp-frag-first", ipv4(SCTP, sctp(5000, 36412), frag=0x2000)
+    yield "sctp-frag-last", ipv4(SCTP, b"\x44" * 16, frag=0x0004)
+    for proto in (2, 50, 51, 89):
+        yield "proto-%d" % proto, ipv4(proto, b"\x11\x22" * 12)
+    for port in (67, 4789, 6081):
+        yield "udp-service-%d" % port, ipv4(UDP, udp(port + 1, port))
+    for sport, dport in ((1024, 8080), (1, 1), (65535, 65535), (443, 51000), (8888, 22)):
+        yield "tcp-%d-%d" % (sport, dport), ipv4(TCP, tcp(sport, dport))
+    for dst in ("10.0.0.0", "10.128.1.2", "10.255.255.255", "172.31.255.1", "192.168.1.77"):
+        yield "to-" + dst, ipv4(TCP, tcp(40000, 80, dst=dst), dst=dst)
+    for dst in ("2001:db8:2:3::4", "2001:db8:a::1", "64:ff9b::c000:201", "fd00::1", "2001:db8:2:3:ffff:ffff:ffff:ffff"):
+        yield "v6-to-" + dst, ipv6(UDP, udp6(40000, 53, dst=dst), dst=dst)
+
+
+def more_extension_frames():
+    web = tcp6(40000, 443)
+    yield "v6-options-tcp", ipv6(HOP_BY_HOP, option6(TCP) + web)
+    yield "v6-options-icmp", ipv6(DESTINATION, option6(ICMPV6) + icmp6(128, 0))
+    yield "v6-options-long", ipv6(HOP_BY_HOP, option6(TCP, b"\1\x7c" + b"\0" * 124) + web)
+    yield "v6-options-neighbour", ipv6(HOP_BY_HOP, option6(ICMPV6) + icmp6(135, 0, b"\0" * 4 + address("2001:db8:2::2") + nd_option(1, MAC_A)), hops=255)
+    yield "v6-options-no-next", ipv6(DESTINATION, option6(NO_NEXT))
+    yield "v6-options-frag-last", ipv6(DESTINATION, option6(FRAGMENT) + frag6(TCP, 16) + b"\x33" * 24)
+    yield "v6-frag-tcp-first", ipv6(FRAGMENT, frag6(TCP, 1) + tcp6(40000, 443, b"\x33" * 20))
+    yield "v6-frag-tcp-last", ipv6(FRAGMENT, frag6(TCP, 40) + b"\x33" * 20)
+    yield "v6-frag-icmp-first", ipv6(FRAGMENT, frag6(ICMPV6, 1) + icmp6(128, 0))
+    yield "v6-frag-atomic-tcp", ipv6(FRAGMENT, frag6(TCP, 0) + tcp6(40000, 443))
+    yield "v6-frag-atomic-vlan", ipv6(FRAGMENT, frag6(UDP, 0) + udp6(40000, 53), tags=[(0x8100, 5)])
+    yield "v6-two-fragment-headers", ipv6(FRAGMENT, frag6(FRAGMENT, 0) + frag6(UDP, 0) + udp6(40000, 53))
+
+
 def frames():
     """(name, bytes) of every frame, in order; names are unique."""
-    parts = (ethernet_frames, vlan_frames, arp_frames, ipv4_frames, bad_ipv4_frames, ipv4_fragments, ipv6_frames, ipv6_extensions, ipv6_fragments)
+    parts = (ethernet_frames, vlan_frames, arp_frames, ipv4_frames, bad_ipv4_frames, ipv4_fragments, ipv6_frames, ipv6_extensions, ipv6_fragments,
+             stacked_tag_frames, station_frames, more_arp_frames, mpls_frames, neighbour_frames, tcp_flag_frames, more_ip_frames, more_extension_frames)
     found = [f for part in parts for f in part()]
     assert len({name for name, _ in found}) == len(found), "two frames of one name"
     return found

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Plays random flows on random packets through Sluice and through Open vSwitch, and shows the least that differs.
+
+    random_pairs.py --sluicectl PATH [--shared DIR] [--seed N] [--pairs N] [--without RULE ...] [--keep DIR]
+
+Pair i of seed N is that of seed N+i with one pair, so that each can be played again by itself. Sluice plays each in one of its ways
+(players.WAYS), Open vSwitch in its only one; frames, their order and all counters must be the same. What Open vSwitch is
+known to do otherwise is kept out by rules (random_flows.RULES); --without lets it in again.
+
+A difference is made smaller by leaving out packets, flows and actions for as long as it stays, and then printed.
+"""
+import argparse
+import concurrent.futures
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import players
+import random_flows
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKIPPED = 77
+
+
+class Table:
+    """Plays pairs through both."""
+
+    def __init__(self, sluicectl, ovs, folder):
+        self.sluice, self.ovs, self.folder, self.played = players.Sluice(sluicectl), ovs, folder, 0
+        self.pool = concurrent.futures.ThreadPoolExecutor(1)
+
+    def differs(self, pair, way):
+        """What differs, in words; "refused" lines where a switch takes no part."""
+        folder = os.path.join(self.folder, "pair")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        self.played += 1
+        run = players.Run("pair", pair.write(os.path.join(folder, "random")), pair.frames, [1, 2])
+        ours = self.pool.submit(self.sluice.play, run, folder, way)
+        try:
+            theirs = self.ovs.play(run, folder)
+        except players.Refused as e:
+            ours.exception()
+            return ["refused: %s" % e]
+        try:
+            ours = ours.result()
+        except players.Refused as e:
+            return ["refused: %s" % e]
+        less = {cookie: "bytes" for cookie in ours.flows} if pair.popped() else {}
+        lines = players.compare(ours, theirs, less if "popped-bytes" not in self.without else {})
+        if lines:
+            lines += players.first_differences(players.frames_of(os.path.join(folder, "sluice")), players.frames_of(os.path.join(folder, "ovs")))
+        return lines
+
+    without = ()
+
+
+def kind_of(lines):
+    """What must stay the same while a pair is made smaller."""
+    return bool(lines) and (lines[0].split(" ")[1].rstrip(":") if lines[0].startswith("refused") else "differs")
+
+
+def smaller(items, still):
+    """A part of the list with which `still` is true as with the whole: halves, quarters and so on are left out for as long as that goes."""
+    size = max(1, len(items) // 2)
+    while True:
+        at = 0
+        while at < len(items):
+            part = items[:at] + items[at + size :]
+            if still(part):
+                items = part
+            else:
+                at += size
+        if size == 1:
+            return items
+        size = max(1, size // 2)
+
+
+def minimised(pair, table, way, wanted):
+    """The pair with as little in it as makes the same kind of difference."""
+    make = random_flows.Pair
+
+    def still(frames=None, flows=None, groups=None):
+        smaller_pair = make(frames if frames is not None else pair.frames, flows if flows is not None else pair.flows, groups if groups is not None else pair.groups, pair.meters)
+        return kind_of(table.differs(smaller_pair, way)) == wanted
+
+    pair.frames = smaller(pair.frames, lambda frames: still(frames=frames))
+    pair.flows = smaller(pair.flows, lambda flows: still(flows=flows))
+    for flow in pair.flows:
+        for part in ("actions", "match"):
+            before = getattr(flow, part)
+
+            def part_does(items):
+                setattr(flow, part, items)
+                return still()
+
+            setattr(flow, part, smaller(before, part_does))
+    pair.groups = smaller(pair.groups, lambda groups: still(groups=groups))
+    return pair
+
+
+def show(seed, way, pair, lines):
+    print("seed %d, %s:" % (seed, way.name))
+    print("".join("    %s\n" % line for i, flow in enumerate(pair.flows, 1) for line in [flow.text(i)]), end="")
+    print("".join("    %s\n" % line for line in pair.groups + pair.meters), end="")
+    print("".join("    %s %s\n" % frame for frame in [(name, data.hex()) for name, data in pair.frames]), end="")
+    print("\n".join("  " + line for line in lines), flush=True)
+
+
+def play(args, ovs, folder):
+    table, failed, hits = Table(args.sluicectl, ovs, folder), 0, 0
+    table.without = args.without
+    for seed in range(args.seed, args.seed + args.pairs):
+        rng = random.Random(seed)
+        way = rng.choice(players.WAYS)
+        pair = random_flows.Generator(rng, args.without).pair()
+        lines = table.differs(pair, way)
+        if not lines:
+            hits += sum(counters[0] > 0 for counters in players.flows_of(os.path.join(folder, "pair", "ovs")).values())
+            continue
+        failed += 1
+        if args.keep:
+            shutil.copytree(os.path.join(folder, "pair"), os.path.join(args.keep, "seed-%d" % seed), dirs_exist_ok=True)
+        if not args.as_found:
+            pair = minimised(pair, table, way, kind_of(lines))
+            lines = table.differs(pair, way)
+        show(seed, way, pair, lines)
+    print("seeds %d to %d: %d pairs of which %d differ; %d flows were hit" % (args.seed, args.seed + args.pairs - 1, args.pairs, failed, hits))
+    return failed, hits
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--sluicectl", required=True)
+    ap.add_argument("--shared", default=os.environ.get("SLUICE_SHARED", os.path.join(HERE, "..", "..", "..", "shared")))
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--pairs", type=int, default=100)
+    ap.add_argument("--without", action="append", default=[], choices=sorted(random_flows.RULES), help="leave this rule out")
+    ap.add_argument("--as-found", action="store_true", help="make no difference smaller")
+    ap.add_argument("--keep", metavar="DIR", help="keep what differs here, as found")
+    args = ap.parse_args()
+    ovs = players.OpenVswitch(args.shared)
+    if not ovs.there():
+        print("skipped: needs root, Open vSwitch and %s" % ovs.script)
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live:
+        failed, hits = play(args, live, folder)
+    # Pairs whose packets hit nothing would agree about nothing.
+    return 1 if failed or hits < 3 * (args.pairs - failed) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
