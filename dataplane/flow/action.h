@@ -54,8 +54,7 @@ struct Action {
 };
 static_assert(sizeof(Action) == 48);
 
-// Of the types whose sending the packet itself shows: what comes after the last
-// of them in a list without goto_table or deferred actions has no effect.
+// Sends the packet, as it then is, to a port.
 inline bool IsOutput(const Action& action) { return action.type <= ActionType::kOutputField; }
 
 // Of outputs that send the frame as it is to ports that exist without looking at it.

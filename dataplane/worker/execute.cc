@@ -1,6 +1,8 @@
 #include "dataplane/worker/execute.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "dataplane/packet/field.h"
 #include "dataplane/port/buffers.h"
@@ -10,12 +12,13 @@ namespace sluice {
 namespace {
 
 // False: nobody sees what the action does, but by an action behind it.
-bool HasEffect(const Action& action) {
-  return IsOutput(action) || action.deferred || action.type >= ActionType::kGroup;
-}
+bool HasEffect(const Action& action) { return IsOutput(action) || action.type >= ActionType::kGroup; }
 
-size_t UpToLastEffect(std::span<const Action> list) {
+// How many actions of a list there are to carry out. With something in the action
+// set, from before or by this list, all: the set sends the packet as it is then.
+size_t UpToLastEffect(std::span<const Action> list, const ActionSet& set) {
   size_t n = list.size();
+  if (!set.empty() || std::ranges::any_of(list, &Action::deferred)) return n;
   while (n != 0 && !HasEffect(list[n - 1])) --n;
   return n;
 }
@@ -33,7 +36,7 @@ absl::uint128 LowBits(unsigned bits) { return bits == 0 ? 0 : absl::Uint128Max()
 }  // namespace
 
 uint8_t Executor::Carry(PacketInHand& packet, std::span<const Action> list) {
-  const size_t n = UpToLastEffect(list);
+  const size_t n = UpToLastEffect(list, set_);
   for (size_t at = 0; at < n && !packet.ended; ++at) {
     const Action& action = list[at];
     if (action.deferred) {

@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "tests/support/packet_builder.h"
 #include "tests/unit/dataplane/dataplane_testing.h"
@@ -173,6 +177,31 @@ TEST_P(PipelineTest, TheActionSetIsCarriedOutAtTheEnd) {
   EXPECT_THAT(Sent(3), ElementsAre(changed, changed));
 }
 
+// A list without an output of its own still changes what the set sends.
+TEST_P(PipelineTest, WhatALaterTableWritesIsInWhatTheSetSends) {
+  switch_.AddFlow({}, {Deferred(OutputTo(2)), GoTo(1)});
+  switch_.AddFlowTo(1, {}, {SetTo(Field::kIpv4Dst, kBackend), Of(ActionType::kDecTtl)});
+  ReceiveTwice(Udp());
+  const Bytes changed =
+      PacketBuilder().Ipv4({.dst = Address(kBackend), .ttl = 63}).Udp({.dst = 53}).Payload("payload").PadTo(60).Build();
+  EXPECT_THAT(Sent(2), ElementsAre(changed, changed));
+}
+
+TEST_P(PipelineTest, WhatAListWritesBehindItsDeferredActionsIsInWhatTheSetSends) {
+  switch_.AddFlow({}, {OutputTo(3), Deferred(OutputTo(2)), SetTo(Field::kIpTtl, 9)});
+  ReceiveTwice(Udp());
+  EXPECT_THAT(Sent(3), ElementsAre(Udp(), Udp()));
+  EXPECT_THAT(Sent(2), ElementsAre(Udp(53, 9), Udp(53, 9)));
+}
+
+// The output is the list's last action, but not the packet's.
+TEST_P(PipelineTest, TheSetStillHasThePacketAfterALastOutput) {
+  switch_.AddFlow({}, {Deferred(OutputTo(2)), OutputTo(3)});
+  ReceiveTwice(Udp());
+  EXPECT_THAT(Sent(3), ElementsAre(Udp(), Udp()));
+  EXPECT_THAT(Sent(2), ElementsAre(Udp(), Udp()));
+}
+
 TEST_P(PipelineTest, ClearedActionsAreNotCarriedOut) {
   switch_.AddFlow({}, {Deferred(OutputTo(2)), GoTo(1)});
   switch_.AddFlowTo(1, MatchOf({{Field::kUdpDst, 1}}), {Of(ActionType::kClearActions)}, 200);
@@ -217,6 +246,31 @@ TEST_P(PipelineTest, AMissEndsTheWayButNotTheSet) {
   EXPECT_EQ(switch_.Drops(DropReason::kNoFlow), 0u);
 }
 
+TEST_P(PipelineTest, APacketWithTooFullASetIsDropped) {
+  ActionList actions{Deferred(OutputTo(2))};
+  actions.resize(1025, Deferred(SetTo(Field::kIpTtl, 9)));
+  switch_.AddFlow(MatchOf({{Field::kUdpDst, 1}}), actions);
+  actions.push_back(Deferred(SetTo(Field::kIpTtl, 9)));
+  switch_.AddFlow(MatchOf({{Field::kUdpDst, 2}}), actions);
+  ReceiveTwice(Udp(1));
+  ReceiveTwice(Udp(2));
+  EXPECT_THAT(Sent(2), ElementsAre(Udp(1, 9), Udp(1, 9)));
+  EXPECT_EQ(switch_.Drops(DropReason::kActionSetFull), 2u);
+}
+
+TEST_P(PipelineTest, ThePacketThatIsLostForWantOfABufferIsNotSentByTheSet) {
+  ActionList actions(40, Action{.type = ActionType::kPushVlan, .tpid = 0x8100});
+  actions.push_back(Deferred(OutputTo(2)));
+  std::rotate(actions.begin(), actions.end() - 1, actions.end());
+  switch_.AddFlow({}, actions);
+  std::vector<rte_mbuf*> hoard;
+  TakeAllBuffersBut(1, hoard);
+  switch_.Receive(1, {Udp()});
+  ReturnBuffers(hoard);
+  EXPECT_THAT(Sent(2), IsEmpty());
+  EXPECT_EQ(switch_.Drops(DropReason::kNoBuffers), 1u);
+}
+
 TEST_P(PipelineTest, MovesBitsBetweenFields) {
   switch_.AddFlow(
       {}, {Action{.type = ActionType::kMoveField,
@@ -227,8 +281,6 @@ TEST_P(PipelineTest, MovesBitsBetweenFields) {
                   .destination = Field::kIpv4Dst},
            // Of what was just written.
            Action{.type = ActionType::kMoveField, .field = Field::kIpv4Dst, .bits = 16, .destination = Field::kUdpDst},
-           // The packet has none.
-           Action{.type = ActionType::kMoveField, .field = Field::kTcpSrc, .bits = 16, .destination = Field::kUdpSrc},
            OutputTo(2)});
   switch_.Receive(1, {PacketBuilder()
                           .Ipv4({.src = "10.11.12.13", .dst = Address(kServer)})
@@ -241,6 +293,19 @@ TEST_P(PipelineTest, MovesBitsBetweenFields) {
                                        .Udp({.src = 99, .dst = static_cast<uint16_t>(dst & 0xffff)})
                                        .PadTo(60)
                                        .Build()));
+}
+
+// A later fragment has no ports: what is not there is not zero.
+TEST_P(PipelineTest, MovesNothingFromAFieldThatIsNotThere) {
+  switch_.AddFlow(
+      {}, {SetTo(Field::kReg0, 2),
+           Action{.type = ActionType::kMoveField, .field = Field::kUdpSrc, .bits = 16, .destination = Field::kReg0},
+           Action{.type = ActionType::kOutputField, .field = Field::kReg0, .bits = 32}});
+  const Bytes later = PacketBuilder().Ipv4({.fragment_offset = 3, .protocol = 17}).Payload("payload").PadTo(60).Build();
+  const Bytes whole = PacketBuilder().Ipv4().Udp({.src = 3}).PadTo(60).Build();
+  switch_.Receive(1, {later, whole});
+  EXPECT_THAT(Sent(2), ElementsAre(later));
+  EXPECT_THAT(Sent(3), ElementsAre(whole));
 }
 
 TEST_P(PipelineTest, OutputsToThePortThatAFieldNames) {
