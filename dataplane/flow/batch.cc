@@ -14,17 +14,6 @@ void Collide(const Flow& other, const char* how, FlowChangeResult& result) {
   result.other_id = other.id;
 }
 
-// Who names a flow by its id need not know its table.
-absl::Status CheckGoto(const Flow& flow, const ActionList& actions) {
-  const uint8_t table_id = flow.subtable->standing.table.id();
-  if (actions.empty() || actions.back().type != ActionType::kGotoTable || actions.back().port > table_id) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("goto_table ", actions.back().port,
-                                                 " is not behind the flow's own table ", table_id,
-                                                 ": a packet only goes forward"));
-}
-
 }  // namespace
 
 void Batch::Apply(const FlowChange& change, uint32_t item, FlowChangeResult& result) {
@@ -66,8 +55,6 @@ void Batch::Update(const UpdateFlow& update, uint32_t item, FlowChangeResult& re
   result.status = found.status();
   if (!found.ok()) return;
   Flow& flow = **found;
-  result.status = CheckGoto(flow, update.actions);
-  if (!result.status.ok()) return;
   Replace(flow, update.actions, update.cookie, item);
   if (update.reset_stats) ResetBase(flow.index, flow.counters);
   store_.Describe(flow, result.flow);

@@ -89,6 +89,27 @@ class FlowApiTest : public ::testing::Test {
   FlowApi api_{flows_, ApiLimits{.actions_per_flow = 4, .batch_items = 100}};
 };
 
+// Also of a flow that is named by its id, whose table the request does not say.
+TEST_F(FlowApiTest, AnUpdateSendsPacketsForwardOnly) {
+  v1::FlowSpec spec = UdpFlow(100, 53);
+  spec.set_table_id(7);
+  const auto created = Create(spec);
+  ASSERT_TRUE(created.ok());
+  v1::UpdateFlowRequest update;
+  v1::GotoTableAction& go = *update.add_actions()->mutable_goto_table();
+  v1::UpdateFlowResponse updated;
+  for (const v1::FlowKey& key : {KeyOf(created->flow().id()), KeyOf(spec)}) {
+    *update.mutable_key() = key;
+    for (const uint32_t table : {0u, 7u}) {
+      go.set_table_id(table);
+      EXPECT_THAT(std::string(Call(&FlowApi::UpdateFlow, update, &updated).message()),
+                  HasSubstr("not behind the flow's own table 7"));
+    }
+    go.set_table_id(8);
+    EXPECT_TRUE(Call(&FlowApi::UpdateFlow, update, &updated).ok());
+  }
+}
+
 TEST_F(FlowApiTest, CreateReadUpdateDelete) {
   const auto created = Create(UdpFlow(100, 53));
   ASSERT_TRUE(created.ok()) << created.status();
