@@ -149,10 +149,30 @@ constexpr NamedAction kActions[] = {
 };
 constexpr const char* kNeverActions[] = {"ct",     "ct_clear",    "nat",       "learn", "conjunction", "resubmit",
                                          "bundle", "bundle_load", "multipath", "note",  "sample"};
-constexpr const char* kLaterActions[] = {
-    "local", "table",       "none",       "any",       "enqueue",     "set_queue",        "pop_queue",
-    "push",  "pop",         "stack_push", "stack_pop", "dec_nsh_ttl", "set_tunnel",       "set_tunnel64",
-    "exit",  "fin_timeout", "clone",      "encap",     "decap",       "check_pkt_larger", "delete_field"};
+constexpr const char* kLaterActions[] = {"local",
+                                         "table",
+                                         "none",
+                                         "any",
+                                         "enqueue",
+                                         "set_queue",
+                                         "pop_queue",
+                                         "push",
+                                         "pop",
+                                         "stack_push",
+                                         "stack_pop",
+                                         "dec_nsh_ttl",
+                                         "set_tunnel",
+                                         "set_tunnel64",
+                                         "set_mpls_label",
+                                         "set_mpls_tc",
+                                         "set_mpls_ttl",
+                                         "exit",
+                                         "fin_timeout",
+                                         "clone",
+                                         "encap",
+                                         "decap",
+                                         "check_pkt_larger",
+                                         "delete_field"};
 
 using KeyMap = absl::flat_hash_map<std::string, KeyWord>;
 using ActionMap = absl::flat_hash_map<std::string, ActionWord>;

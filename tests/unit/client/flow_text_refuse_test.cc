@@ -295,6 +295,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=move:nw_src[]->nw_dst[]", "14: ip_src needs an IPv4 flow; write ip too"},
         Bad{"actions=push_mpls:5", "19: push_mpls: 5 is out of range; expected 1536 to 65535"},
         Bad{"actions=controller(reason=action)", "20: controller: reason is not supported by this version"},
+        Bad{"mpls,actions=set_mpls_label:5", "14: action set_mpls_label is not supported by this version"},
         Bad{"actions=exit", "9: action exit is not supported by this version"}));
 
 }  // namespace
