@@ -22,65 +22,77 @@ void MoveToProto(const Action& action, v1::MoveFieldAction* out) {
   out->set_bits(action.bits);
 }
 
+void OutputToProto(const Action& action, v1::OutputAction* out) {
+  switch (action.type) {
+    case ActionType::kOutputInPort:
+      return out->set_reserved(v1::RESERVED_PORT_IN_PORT);
+    case ActionType::kOutputAll:
+      return out->set_reserved(v1::RESERVED_PORT_ALL);
+    case ActionType::kOutputFlood:
+      return out->set_reserved(v1::RESERVED_PORT_FLOOD);
+    case ActionType::kOutputNormal:
+      return out->set_reserved(v1::RESERVED_PORT_NORMAL);
+    default:
+      return out->set_port(action.port);
+  }
+}
+
+// What changes a header.
+void ChangeToProto(const Action& action, v1::Action* out) {
+  switch (action.type) {
+    case ActionType::kSetField:
+      return FieldBitsToProto(Fields()[static_cast<size_t>(action.field)], {action.value, action.mask}, false,
+                              out->mutable_set_field());
+    case ActionType::kMoveField:
+      return MoveToProto(action, out->mutable_move_field());
+    case ActionType::kPushVlan:
+      out->mutable_push_vlan()->set_tpid(action.tpid);
+      return out->mutable_push_vlan()->set_only_if_untagged(action.only_if_untagged);
+    case ActionType::kPopVlan:
+      out->mutable_pop_vlan();
+      return;
+    case ActionType::kPushMpls:
+      return out->mutable_push_mpls()->set_eth_type(action.tpid);
+    case ActionType::kPopMpls:
+      return out->mutable_pop_mpls()->set_eth_type(action.tpid);
+    case ActionType::kDecTtl:
+      out->mutable_dec_ttl();
+      return;
+    default:
+      out->mutable_dec_mpls_ttl();
+  }
+}
+
 void ActionToProto(const Action& action, v1::Action* out) {
   switch (action.type) {
     case ActionType::kOutput:
-      out->mutable_output()->set_port(action.port);
-      return;
     case ActionType::kOutputInPort:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_IN_PORT);
-      return;
     case ActionType::kOutputAll:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_ALL);
-      return;
     case ActionType::kOutputFlood:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_FLOOD);
-      return;
     case ActionType::kOutputNormal:
-      out->mutable_output()->set_reserved(v1::RESERVED_PORT_NORMAL);
-      return;
+      return OutputToProto(action, out->mutable_output());
     case ActionType::kOutputField:
       return OutputFieldToProto(action, out->mutable_output_field());
+    case ActionType::kSetField:
     case ActionType::kMoveField:
-      return MoveToProto(action, out->mutable_move_field());
+    case ActionType::kPushVlan:
+    case ActionType::kPopVlan:
     case ActionType::kPushMpls:
-      out->mutable_push_mpls()->set_eth_type(action.tpid);
-      return;
     case ActionType::kPopMpls:
-      out->mutable_pop_mpls()->set_eth_type(action.tpid);
-      return;
+    case ActionType::kDecTtl:
     case ActionType::kDecMplsTtl:
-      out->mutable_dec_mpls_ttl();
-      return;
+      return ChangeToProto(action, out);
     case ActionType::kGroup:
-      out->mutable_group()->set_group_id(action.port);
-      return;
+      return out->mutable_group()->set_group_id(action.port);
     case ActionType::kMeter:
-      out->mutable_meter()->set_meter_id(action.port);
-      return;
+      return out->mutable_meter()->set_meter_id(action.port);
     case ActionType::kController:
-      out->mutable_controller()->set_max_len(action.port);
-      return;
+      return out->mutable_controller()->set_max_len(action.port);
     case ActionType::kClearActions:
       out->mutable_clear_actions();
       return;
     case ActionType::kGotoTable:
-      out->mutable_goto_table()->set_table_id(action.port);
-      return;
-    case ActionType::kSetField:
-      FieldBitsToProto(Fields()[static_cast<int>(action.field)], {action.value, action.mask}, false,
-                       out->mutable_set_field());
-      return;
-    case ActionType::kPushVlan:
-      out->mutable_push_vlan()->set_tpid(action.tpid);
-      out->mutable_push_vlan()->set_only_if_untagged(action.only_if_untagged);
-      return;
-    case ActionType::kPopVlan:
-      out->mutable_pop_vlan();
-      return;
-    case ActionType::kDecTtl:
-      out->mutable_dec_ttl();
-      return;
+      return out->mutable_goto_table()->set_table_id(action.port);
   }
 }
 

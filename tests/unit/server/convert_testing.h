@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "google/rpc/error_details.pb.h"
 #include "server/status.h"
@@ -81,6 +82,14 @@ inline google::rpc::BadRequest BadRequestOf(const absl::Status& status) {
   const google::rpc::Status rpc = ToRpcStatus(status);
   if (rpc.details_size() == 1) rpc.details(0).UnpackTo(&details);
   return details;
+}
+
+// The fields that its violations name.
+inline std::vector<std::string> FieldsOf(const absl::Status& status) {
+  std::vector<std::string> fields;
+  const google::rpc::BadRequest details = BadRequestOf(status);
+  for (const auto& violation : details.field_violations()) fields.push_back(violation.field());
+  return fields;
 }
 
 }  // namespace sluice::testing
