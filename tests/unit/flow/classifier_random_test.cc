@@ -176,9 +176,10 @@ class World {
       for (size_t place = 0; place < kPlaces; ++place) {
         if (Die(8) < density) ByteOf(mask, place) = static_cast<uint8_t>(Die(3) == 0 ? 1 + Die(3) : 0xff);
       }
+      // A catch-all hides what is below it, so it is for the line below to say how often there is one.
+      if (mask == PacketKey{}) ByteOf(mask, Die(kPlaces)) = 3;
     }
     if (Die(8) == 0) masks_.front() = {};
-    ByteOf(masks_.back(), Die(kPlaces)) = 3;
     priorities_ = Die(2) == 0 ? 1 + Die(4) : 1 + Die(200);
   }
 
