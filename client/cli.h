@@ -23,7 +23,7 @@ namespace sluice::client {
 
 enum ExitCode {
   kOk = 0,
-  kRequestFailed = 1,  // the switch refused, or a replay went wrong
+  kRequestFailed = 1,  // the switch refused, a replay went wrong, or lint found something
   kUsage = 2,          // command line or flow text
   kUnreachable = 3,    // no switch at the address
 };
@@ -64,6 +64,8 @@ class Cli {
 using Action = std::function<int()>;
 
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
+// To the subcommand "flow".
+void AddLintCommand(CLI::App& flow, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);

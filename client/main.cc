@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kFooter[] =
     "Flows are written as for ovs-ofctl(8).\n"
-    "Exit codes: 0 done, 1 the switch refused or a replay failed, 2 wrong command line or flow text, 3 no switch "
+    "Exit codes: 0 done, 1 the switch refused, a replay failed or lint found something, 2 wrong command line or flow "
+    "text, 3 no switch "
     "there.";
 
 }  // namespace
