@@ -46,6 +46,7 @@ inline constexpr int64_t kMaxResortSeconds = 24 * 3600;
 struct ApiLimits {
   uint32_t actions_per_flow = 64;
   uint32_t batch_items = 10'000;
+  uint32_t watchers = 64;
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);
