@@ -56,8 +56,8 @@ absl::Status WhyNot(const std::vector<ListenAddress>& addresses) {
 
 class ApiServer::Impl {
  public:
-  explicit Impl(const Apis& apis) {
-    services_.push_back(MakeFlowService(apis.flows, apis.requests));
+  explicit Impl(const Apis& apis) : watches_(apis.watches) {
+    services_.push_back(MakeFlowService(apis.flows, apis.watches, apis.requests));
     services_.push_back(MakePortService(apis.ports, apis.requests));
     services_.push_back(MakeTableService(apis.switch_api, apis.requests));
     services_.push_back(MakeSwitchService(apis.switch_api, apis.requests));
@@ -98,6 +98,7 @@ class ApiServer::Impl {
 
   void Shutdown(absl::Duration grace) {
     if (server_ == nullptr) return;
+    watches_.Close();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
     server_->Wait();
     server_.reset();
@@ -106,6 +107,7 @@ class ApiServer::Impl {
   const std::vector<std::string>& addresses() const { return addresses_; }
 
  private:
+  FlowWatches& watches_;
   std::vector<std::unique_ptr<grpc::Service>> services_;  // outlive server_
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;

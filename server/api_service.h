@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/flow_api.h"
+#include "server/flow_watches.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -30,6 +31,7 @@ class ApiServer {
     PortApi& ports;
     SwitchApi& switch_api;
     RequestCounters& requests;
+    FlowWatches& watches;
   };
 
   // Listens on all addresses, or on none. FAILED_PRECONDITION says which
@@ -43,7 +45,7 @@ class ApiServer {
   // Where it listens: as given, with the port that was chosen for port 0.
   const std::vector<std::string>& addresses() const;
   void SetServing(bool serving);
-  // Takes no further calls, gives those that run `grace` to end, then cancels
+  // Takes no further calls, ends the watches, gives those that run `grace` to end, then cancels
   // them; returns when all have ended.
   void Shutdown(absl::Duration grace);
 

@@ -8,11 +8,14 @@
 
 namespace sluice {
 
+grpc::Status ToGrpc(const absl::Status& status) {
+  WireStatus wire = ToWireStatus(status);
+  return {static_cast<grpc::StatusCode>(wire.code), std::move(wire.message), std::move(wire.details)};
+}
+
 void Reply(grpc::ServerUnaryReactor* reactor, RequestCounters& requests, Method method, const absl::Status& status) {
   requests.Count(method, status.code());
-  WireStatus wire = ToWireStatus(status);
-  reactor->Finish(
-      grpc::Status(static_cast<grpc::StatusCode>(wire.code), std::move(wire.message), std::move(wire.details)));
+  reactor->Finish(ToGrpc(status));
 }
 
 std::function<void(const absl::Status&)> ReplyLater(grpc::ServerUnaryReactor* reactor, RequestCounters& requests,

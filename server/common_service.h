@@ -1,4 +1,4 @@
-// What the services share: how a unary call is answered. Any thread.
+// What the services share: how a call is answered. Any thread.
 
 #pragma once
 
@@ -9,9 +9,13 @@
 
 namespace grpc {
 class ServerUnaryReactor;
-}
+class Status;
+}  // namespace grpc
 
 namespace sluice {
+
+// With its details.
+grpc::Status ToGrpc(const absl::Status& status);
 
 // Ends the call with the status and counts it.
 void Reply(grpc::ServerUnaryReactor* reactor, RequestCounters& requests, Method method, const absl::Status& status);

@@ -32,6 +32,8 @@ constexpr uint64_t kMaxMasks = 8192;  // ListMasks has no pages
 constexpr uint64_t kMaxActions = 1024;
 // So many results, each with counters, still make a reply below gRPC's 4 MiB.
 constexpr uint64_t kMaxBatchItems = 50'000;
+constexpr uint64_t kMaxWatchers = 10'000;
+constexpr uint64_t kMaxWatchEvents = 10'000'000;
 constexpr uint64_t kMaxNullFrame = 65535;
 
 void ReadApi(YamlSection section, ServerConfig& out) {
@@ -122,6 +124,8 @@ void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("masks_per_table", out.dataplane.limits.max_masks_per_table, 1, kMaxMasks);
   section.Number("actions_per_flow", out.limits.actions_per_flow, 1, kMaxActions);
   section.Number("batch_items", out.limits.batch_items, 1, kMaxBatchItems);
+  section.Number("watchers", out.limits.watchers, 0, kMaxWatchers);
+  section.Number("watch_events", out.dataplane.limits.kept_events, 1, kMaxWatchEvents);
   section.End();
 }
 

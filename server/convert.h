@@ -21,6 +21,7 @@
 #include "dataplane/dataplane.h"
 #include "dataplane/flow/flow_table.h"
 #include "dataplane/port/port_config.h"
+#include "google/protobuf/duration.pb.h"
 #include "server/field_table.h"
 #include "server/violations.h"
 #include "sluice/v1/flow.pb.h"
@@ -38,12 +39,14 @@ inline constexpr uint32_t kMinMtu = 68;
 inline constexpr uint32_t kMaxMtu = 65535;
 inline constexpr uint32_t kDefaultMtu = 1500;
 inline constexpr uint32_t kMaxRxQueues = 128;
+inline constexpr int64_t kMaxTimeoutSeconds = 65535;
 inline constexpr int64_t kMaxResortSeconds = 24 * 3600;
 
 // Limits that belong to the API, not to the flow table.
 struct ApiLimits {
   uint32_t actions_per_flow = 64;
   uint32_t batch_items = 10'000;
+  uint32_t watchers = 64;
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);
@@ -61,6 +64,7 @@ void ActionsToProto(const ActionList& actions, ProtoActions* out);
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
                        FlowSpec& out);
+void TimeoutFromProto(const google::protobuf::Duration& in, const Path& path, ViolationList& violations, uint16_t& out);
 void FlowKeyFromProto(const v1::FlowKey& in, const Path& path, ViolationList& violations, FlowKey& out);
 void FlowFilterFromProto(const v1::FlowFilter& in, const Path& path, ViolationList& violations, FlowFilter& out);
 void FlowStatsToProto(const FlowStats& stats, v1::FlowStats* out);

@@ -18,22 +18,31 @@ void CheckPriority(uint32_t priority, const Path& path, ViolationList& violation
   violations.Add(Path(path, "priority"), absl::StrCat(priority, " is too high a priority: 0 to ", kMaxPriority));
 }
 
-void CheckTimeouts(const v1::FlowSpec& in, const Path& path, ViolationList& violations) {
-  for (const auto& [given, name] :
-       {std::pair{in.has_idle_timeout(), "idle_timeout"}, std::pair{in.has_hard_timeout(), "hard_timeout"}}) {
-    if (!given) continue;
-    violations.Add(Path(path, name), "this version has no timeouts: leave it out, flows stay until they are deleted",
-                   ViolationList::Kind::kUnimplemented);
+}  // namespace
+
+void TimeoutFromProto(const google::protobuf::Duration& in, const Path& path, ViolationList& violations,
+                      uint16_t& out) {
+  if (in.nanos() != 0) {
+    violations.Add(path, absl::StrCat(in.seconds(), " s and ", in.nanos(), " ns: timeouts are whole seconds, 1 to ",
+                                      kMaxTimeoutSeconds));
+  } else if (in.seconds() < 0 || in.seconds() > kMaxTimeoutSeconds) {
+    violations.Add(path, absl::StrCat(in.seconds(), " s is no timeout: 1 to ", kMaxTimeoutSeconds,
+                                      " seconds, or leave it out for none"));
+  } else {
+    out = static_cast<uint16_t>(in.seconds());
   }
 }
-
-}  // namespace
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
                        FlowSpec& out) {
   CheckTable(in.table_id(), path, violations);
   CheckPriority(in.priority(), path, violations);
-  CheckTimeouts(in, path, violations);
+  if (in.has_idle_timeout()) {
+    TimeoutFromProto(in.idle_timeout(), Path(path, "idle_timeout"), violations, out.timeouts.idle);
+  }
+  if (in.has_hard_timeout()) {
+    TimeoutFromProto(in.hard_timeout(), Path(path, "hard_timeout"), violations, out.timeouts.hard);
+  }
   const size_t before = violations.count();
   MatchFromProto(in.match(), Path(path, "match"), violations, out.match);
   KnownHeaders headers = HeadersOf(out.match);
@@ -100,8 +109,11 @@ void FlowToProto(const FlowInfo& flow, v1::Flow* out) {
   MatchToProto(flow.spec.match, spec->mutable_match());
   ActionsToProto(flow.spec.actions, spec->mutable_actions());
   spec->set_cookie(flow.spec.cookie);
+  if (flow.spec.timeouts.idle != 0) spec->mutable_idle_timeout()->set_seconds(flow.spec.timeouts.idle);
+  if (flow.spec.timeouts.hard != 0) spec->mutable_hard_timeout()->set_seconds(flow.spec.timeouts.hard);
   FlowStatsToProto(flow.stats, out->mutable_stats());
   TimeToProto(flow.create_time, out->mutable_create_time());
+  if (flow.modify_time != absl::InfinitePast()) TimeToProto(flow.modify_time, out->mutable_modify_time());
 }
 
 }  // namespace sluice

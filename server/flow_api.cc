@@ -97,6 +97,12 @@ FlowChange FlowApi::UpdateFrom(const v1::UpdateFlowRequest& in, const Path* at) 
     table_id = flow->spec.table_id;
   }
   ActionsFromProto(in.actions(), headers, table_id, limits_.actions_per_flow, at, violations, change.actions);
+  if (in.has_idle_timeout()) {
+    TimeoutFromProto(in.idle_timeout(), Path(at, "idle_timeout"), violations, change.idle_timeout.emplace());
+  }
+  if (in.has_hard_timeout()) {
+    TimeoutFromProto(in.hard_timeout(), Path(at, "hard_timeout"), violations, change.hard_timeout.emplace());
+  }
   if (!violations.empty()) return violations.ToStatus();
   if (in.has_cookie()) change.cookie = in.cookie();
   change.reset_stats = in.reset_stats();

@@ -11,9 +11,33 @@ namespace {
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
+// A watcher's stream; deletes itself when gRPC is done with it.
+class WatchStream final : public grpc::ServerWriteReactor<v1::WatchFlowsResponse>, public WatchSink {
+ public:
+  WatchStream(FlowWatches& watches, RequestCounters& requests) : watches_(watches), requests_(requests) {}
+
+  void Start(const v1::WatchFlowsRequest& request) {
+    if (absl::Status status = watches_.Open(request, this); !status.ok()) Finish(status);
+  }
+
+  void Write(const v1::WatchFlowsResponse& message) override { StartWrite(&message); }
+  void Finish(const absl::Status& status) override {
+    requests_.Count(Method::kWatchFlows, status.code());
+    ServerWriteReactor::Finish(ToGrpc(status));
+  }
+  void OnWriteDone(bool ok) override { watches_.WriteDone(this, ok); }
+  void OnCancel() override { watches_.Cancel(this); }
+  void OnDone() override { delete this; }
+
+ private:
+  FlowWatches& watches_;
+  RequestCounters& requests_;
+};
+
 class FlowService final : public v1::FlowService::CallbackService {
  public:
-  FlowService(FlowApi& api, RequestCounters& requests) : api_(api), requests_(requests) {}
+  FlowService(FlowApi& api, FlowWatches& watches, RequestCounters& requests)
+      : api_(api), watches_(watches), requests_(requests) {}
 
   ServerUnaryReactor* CreateFlow(CallbackServerContext* context, const v1::CreateFlowRequest* request,
                                  v1::CreateFlowResponse* response) override {
@@ -64,15 +88,23 @@ class FlowService final : public v1::FlowService::CallbackService {
     return reactor;
   }
 
+  grpc::ServerWriteReactor<v1::WatchFlowsResponse>* WatchFlows(CallbackServerContext*,
+                                                               const v1::WatchFlowsRequest* request) override {
+    auto* stream = new WatchStream(watches_, requests_);
+    stream->Start(*request);
+    return stream;
+  }
+
  private:
   FlowApi& api_;
+  FlowWatches& watches_;
   RequestCounters& requests_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeFlowService(FlowApi& api, RequestCounters& requests) {
-  return std::make_unique<FlowService>(api, requests);
+std::unique_ptr<grpc::Service> MakeFlowService(FlowApi& api, FlowWatches& watches, RequestCounters& requests) {
+  return std::make_unique<FlowService>(api, watches, requests);
 }
 
 }  // namespace sluice

@@ -106,18 +106,20 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   const SwitchIdentity identity = NewSwitchIdentity();
   RequestCounters requests;
   FlowApi flows(dataplane.flows(), config.limits);
+  FlowWatches watches(dataplane.flows(), config.limits.watchers, identity.boot_id);
   PortApi ports(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
-    auto started = MetricsServer::Start(config.metrics_listen,
-                                        std::make_shared<Metrics>(dataplane, dataplane.flows(), requests, identity));
+    auto started = MetricsServer::Start(
+        config.metrics_listen, std::make_shared<Metrics>(dataplane, dataplane.flows(), requests, watches, identity));
     if (!started.ok()) return Fail(ExitCode::kListen, started.status());
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
+                              {flows, ports, switch_api, requests, watches});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

@@ -155,6 +155,19 @@ void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& l
   }
 }
 
+void FlowMetrics(const MetricsSnapshot& snapshot, Families& out) {
+  constexpr const char* kReasons[kFlowRemovalCount] = {"idle_timeout", "hard_timeout", "delete"};
+  out.Begin(MetricType::Counter, "sluice_flows_removed_total", "Flows removed, by reason.");
+  for (int i = 0; i < kFlowRemovalCount; ++i) {
+    out.Add({{"reason", kReasons[i]}}, static_cast<double>(snapshot.removals[i]));
+  }
+  out.Begin(MetricType::Gauge, "sluice_flow_watchers", "Clients that watch flows.");
+  out.Add({}, static_cast<double>(snapshot.watchers));
+  out.Begin(MetricType::Counter, "sluice_flow_watch_events_missed_total",
+            "Events that watchers of flows missed since they read too slowly or were away too long.");
+  out.Add({}, static_cast<double>(snapshot.watch_events_missed));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
@@ -167,6 +180,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   PortMetrics(snapshot.ports, out);
   WorkerMetrics(snapshot.workers, out);
   TableMetrics(snapshot.tables, snapshot.limits, out);
+  FlowMetrics(snapshot, out);
   return out.Take();
 }
 
@@ -187,7 +201,10 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .workers = dataplane_.Workers(),
                                                   .ports = dataplane_.ListPorts(),
                                                   .tables = flows_.Tables(),
-                                                  .limits = flows_.limits()});
+                                                  .limits = flows_.limits(),
+                                                  .removals = flows_.removals(),
+                                                  .watchers = watches_.open(),
+                                                  .watch_events_missed = watches_.missed()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

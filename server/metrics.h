@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "dataplane/dataplane.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "server/flow_watches.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
 
@@ -36,6 +38,9 @@ struct MetricsSnapshot {
   std::vector<PortInfo> ports;
   std::vector<TableInfo> tables;
   FlowTableLimits limits;
+  std::array<uint64_t, kFlowRemovalCount> removals{};  // by FlowRemoval
+  uint64_t watchers = 0;
+  uint64_t watch_events_missed = 0;
 };
 
 // Without the API's requests.
@@ -46,8 +51,8 @@ class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
   Metrics(const Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
-          const SwitchIdentity& identity)
-      : dataplane_(dataplane), flows_(flows), requests_(requests), identity_(identity) {}
+          const FlowWatches& watches, const SwitchIdentity& identity)
+      : dataplane_(dataplane), flows_(flows), requests_(requests), watches_(watches), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -55,6 +60,7 @@ class Metrics final : public prometheus::Collectable {
   const Dataplane& dataplane_;
   const FlowTable& flows_;
   const RequestCounters& requests_;
+  const FlowWatches& watches_;
   const SwitchIdentity& identity_;
 };
 

@@ -25,6 +25,7 @@ enum class Method : uint8_t {
   kDeleteMatchingFlows,
   kListFlows,
   kBatchWrite,
+  kWatchFlows,
   kCreatePort,
   kGetPort,
   kUpdatePort,
@@ -39,7 +40,7 @@ enum class Method : uint8_t {
   kGetSettings,
   kUpdateSettings,
 };
-inline constexpr int kMethodCount = 20;
+inline constexpr int kMethodCount = 21;
 
 class RequestCounters {
  public:

@@ -33,7 +33,13 @@ void Batch::Create(const CreateFlow& create, uint32_t item, FlowChangeResult& re
   const FlowIdentity identity{spec.table_id, spec.priority, spec.match};
   if (Flow* existing = store_.Find(identity); existing != nullptr) {
     if (!create.allow_existing) return Collide(*existing, "same table, priority and match as", result);
-    Replace(*existing, spec.actions, spec.cookie, item);
+    // OpenFlow's add: the timeouts are the new ones, and begin anew.
+    Replace(*existing,
+            {.actions = spec.actions,
+             .cookie = spec.cookie,
+             .idle_timeout = spec.timeouts.idle,
+             .hard_timeout = spec.timeouts.hard},
+            item);
     return store_.Describe(*existing, result.flow);
   }
   if (create.check_overlap) {
@@ -44,7 +50,7 @@ void Batch::Create(const CreateFlow& create, uint32_t item, FlowChangeResult& re
   }
   result.status = store_.RoomFor(spec.table_id, spec.match.mask);
   if (!result.status.ok()) return;
-  Flow& flow = store_.Add(spec, now_unix_ns_);
+  Flow& flow = store_.Add(spec, now_);
   done_.push_back({.step = Step::kAdded, .item = item, .flow = &flow});
   store_.Describe(flow, result.flow);
   result.created = true;
@@ -55,7 +61,7 @@ void Batch::Update(const UpdateFlow& update, uint32_t item, FlowChangeResult& re
   result.status = found.status();
   if (!found.ok()) return;
   Flow& flow = **found;
-  Replace(flow, update.actions, update.cookie, item);
+  Replace(flow, update, item);
   if (update.reset_stats) ResetBase(flow.index, flow.counters);
   store_.Describe(flow, result.flow);
 }
@@ -66,18 +72,23 @@ void Batch::Delete(const DeleteFlow& remove, uint32_t item, FlowChangeResult& re
   if (!found.ok()) return;
   store_.Describe(**found, result.flow);
   store_.Remove(**found);
+  result.removed = true;
   done_.push_back({.step = Step::kRemoved, .item = item, .flow = *found});
 }
 
-void Batch::Replace(Flow& flow, const ActionList& actions, std::optional<uint64_t> cookie, uint32_t item) {
+void Batch::Replace(Flow& flow, const UpdateFlow& update, uint32_t item) {
   Done done{.step = Step::kReplaced,
             .item = item,
             .flow = &flow,
             .cookie = flow.cookie,
             .base_packets = flow.counters.base_packets,
             .base_bytes = flow.counters.base_bytes};
-  done.entry = store_.Replace(flow, actions);
-  flow.cookie = cookie.value_or(flow.cookie);
+  done.entry = store_.Replace(flow, update.actions);
+  flow.cookie = update.cookie.value_or(flow.cookie);
+  const FlowTimeouts before = store_.timers().Of(flow).timeouts;
+  done.times = store_.timers().Change(
+      flow, {.idle = update.idle_timeout.value_or(before.idle), .hard = update.hard_timeout.value_or(before.hard)},
+      /*restart_idle=*/update.idle_timeout.has_value(), now_);
   done_.push_back(done);
 }
 
@@ -97,6 +108,7 @@ void Batch::UndoOne(const Done& done) {
       flow.cookie = done.cookie;
       flow.counters.base_packets = done.base_packets;
       flow.counters.base_bytes = done.base_bytes;
+      store_.timers().Restore(flow, done.times);
       break;
     case Step::kRemoved:
       store_.UndoRemove(flow);

@@ -17,7 +17,7 @@ namespace sluice {
 
 class Batch {
  public:
-  Batch(FlowStore& store, int64_t now_unix_ns) : store_(store), now_unix_ns_(now_unix_ns) {}
+  Batch(FlowStore& store, FlowTime now) : store_(store), now_(now) {}
 
   void Apply(const FlowChange& change, uint32_t item, FlowChangeResult& result);
   void Undo();
@@ -35,16 +35,17 @@ class Batch {
     uint64_t cookie = 0;
     uint64_t base_packets = 0;
     uint64_t base_bytes = 0;
+    FlowTimes times{};
   };
 
   void Create(const CreateFlow& create, uint32_t item, FlowChangeResult& result);
   void Update(const UpdateFlow& update, uint32_t item, FlowChangeResult& result);
   void Delete(const DeleteFlow& remove, uint32_t item, FlowChangeResult& result);
-  void Replace(Flow& flow, const ActionList& actions, std::optional<uint64_t> cookie, uint32_t item);
+  void Replace(Flow& flow, const UpdateFlow& update, uint32_t item);
   void UndoOne(const Done& done);
 
   FlowStore& store_;
-  const int64_t now_unix_ns_;
+  const FlowTime now_;
   std::vector<Done> done_;
 };
 

@@ -16,7 +16,8 @@ struct ClassifierEntry;
 class Subtable;
 
 struct alignas(64) Flow {
-  CounterIndex index;
+  [[no_unique_address]] CounterIndex index;
+  uint32_t timer = 0;  // FlowTimers' name for it, in bytes that the index leaves; 0: none
   uint64_t id = 0;
   uint64_t cookie = 0;
   ClassifierEntry* entry = nullptr;  // as the writer last left it

@@ -1,6 +1,7 @@
 #include "dataplane/flow/flow_filter.h"
 
 #include <algorithm>
+#include <span>
 
 #include "dataplane/classifier/entry.h"
 #include "dataplane/classifier/subtable.h"
@@ -19,10 +20,9 @@ bool MaskMayBeWithin(const PacketKey& narrow, const PacketKey& wide) {
   return true;
 }
 
-bool OutputsTo(const StoredActions& list, uint32_t port) {
-  return std::ranges::any_of(list.actions(), [port](const Action& action) {
-    return action.type == ActionType::kOutput && action.port == port;
-  });
+bool OutputsTo(std::span<const Action> actions, uint32_t port) {
+  return std::ranges::any_of(
+      actions, [port](const Action& action) { return action.type == ActionType::kOutput && action.port == port; });
 }
 
 }  // namespace
@@ -35,7 +35,14 @@ bool Selects(const FlowFilter& filter, const Flow& flow) {
   if (filter.priority.has_value() && *filter.priority != PriorityOf(entry.rank)) return false;
   if (!MaskMayBeWithin(subtable.mask(), filter.match.mask)) return false;
   if (!IsWithin(subtable.Unpack(entry.words()), filter.match)) return false;
-  return !filter.out_port.has_value() || OutputsTo(*entry.actions, *filter.out_port);
+  return !filter.out_port.has_value() || OutputsTo(entry.actions->actions(), *filter.out_port);
+}
+
+bool Selects(const FlowFilter& filter, const FlowSpec& spec) {
+  return ((spec.cookie ^ filter.cookie) & filter.cookie_mask) == 0 &&
+         filter.table_id.value_or(spec.table_id) == spec.table_id &&
+         filter.priority.value_or(spec.priority) == spec.priority && IsWithin(spec.match, filter.match) &&
+         (!filter.out_port.has_value() || OutputsTo(spec.actions, *filter.out_port));
 }
 
 }  // namespace sluice

@@ -8,5 +8,7 @@
 namespace sluice {
 
 bool Selects(const FlowFilter& filter, const Flow& flow);
+// Of a copy; any thread.
+bool Selects(const FlowFilter& filter, const FlowSpec& spec);
 
 }  // namespace sluice

@@ -37,11 +37,12 @@ bool Waste::empty() const {
 }
 
 FlowStore::FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key,
-                     const ClassifierOptions& options)
+                     const ClassifierOptions& options, FlowTime now)
     : limits_(limits),
       hash_key_(hash_key),
       options_(options),
       pools_(worker_count),
+      timers_(now),
       flow_slab_(sizeof(Flow)),
       version_(classifier_.version() + 1) {
   for (size_t i = 0; i < entry_slabs_.size(); ++i) entry_slabs_[i] = std::make_unique<Slab>(kEntryStep * i);
@@ -104,7 +105,7 @@ absl::Status FlowStore::RoomFor(uint8_t table_id, const PacketKey& mask) const {
       "table ", table_id, " has as many masks as limits.masks_per_table allows: ", limits_.max_masks_per_table));
 }
 
-Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
+Flow& FlowStore::Add(const FlowSpec& spec, FlowTime now) {
   ClassifierTable& table = ObtainTable(spec.table_id);
   Subtable& subtable = table.Obtain(spec.match.mask);
   Flow& flow = *new (flow_slab_.Allocate()) Flow;
@@ -112,7 +113,7 @@ Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
   flow.id = next_id_++;
   flow.cookie = spec.cookie;
   flow.subtable = &subtable;
-  flow.created_unix_ns = now_unix_ns;
+  flow.created_unix_ns = now.unix_ns;
   const uint64_t rank = RankOf(spec.priority, next_sequence_++);
   flow.entry = NewEntry(flow, rank, spec.actions);
   subtable.Pack(spec.match, flow.entry->words());
@@ -122,12 +123,14 @@ Flow& FlowStore::Add(const FlowSpec& spec, int64_t now_unix_ns) {
   Include(looked_at_, LookedAt(subtable.mask()));
   classifier_.log().Add(spec.match.value, subtable.mask(), rank, version_, garbage_);
   flows_.emplace_hint(flows_.end(), flow.id, &flow);
+  timers_.Start(flow, spec.timeouts, now);
   return flow;
 }
 
 void FlowStore::UndoAdd(Flow& flow) {
   Subtable& subtable = *flow.subtable;
   flows_.erase(flow.id);
+  timers_.Stop(flow);
   subtable.standing.table.UncountFlow(subtable);
   subtable.standing.ranks.erase(flow.entry->rank);
   DropEntry(flow.entry);
@@ -215,6 +218,7 @@ void FlowStore::Unlink(const Retired& retired) {
   if (!retired.flow_gone) return;
   Flow* flow = retired.entry->flow();
   flow->subtable->standing.ranks.erase(retired.entry->rank);
+  timers_.Stop(*flow);
   waste_.flows.push_back(flow);
 }
 
@@ -241,6 +245,9 @@ void FlowStore::Describe(const Flow& flow, FlowInfo& info) const {
   info.spec.cookie = flow.cookie;
   info.stats = Sum(flow.index, flow.counters);
   info.create_time = absl::FromUnixNanos(flow.created_unix_ns);
+  const FlowTimes times = timers_.Of(flow);
+  info.spec.timeouts = times.timeouts;
+  if (times.timeouts.any()) info.modify_time = absl::FromUnixNanos(times.modified_unix_ns);
 }
 
 TableInfo FlowStore::Info(uint8_t table_id) const {

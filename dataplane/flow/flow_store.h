@@ -31,6 +31,7 @@
 #include "dataplane/flow/action_store.h"
 #include "dataplane/flow/flow.h"
 #include "dataplane/flow/flow_table.h"
+#include "dataplane/flow/flow_timers.h"
 #include "dataplane/flow/slab.h"
 #include "dataplane/flow/statistics.h"
 
@@ -41,6 +42,7 @@ struct Retired {
   ClassifierEntry* entry;
   bool flow_gone;  // with it its flow
   uint32_t item;   // of the batch
+  FlowRemoval reason = FlowRemoval::kDelete;
 };
 
 // Entries come in as many sizes, by 32 bytes.
@@ -59,13 +61,14 @@ struct Waste {
 class FlowStore {
  public:
   FlowStore(unsigned worker_count, const FlowTableLimits& limits, const HashKey& hash_key,
-            const ClassifierOptions& options);
+            const ClassifierOptions& options, FlowTime now);
   // No worker may be online; nothing may be retired and not freed.
   ~FlowStore();
 
   Classifier& classifier() { return classifier_; }
   const FlowTableLimits& limits() const { return limits_; }
   CounterPools& pools() { return pools_; }
+  FlowTimers& timers() { return timers_; }
 
   Flow* Find(const FlowIdentity& identity) const;
   // NOT_FOUND says what there is not.
@@ -76,7 +79,7 @@ class FlowStore {
   // RESOURCE_EXHAUSTED if one more flow is too many, naming the limit.
   absl::Status RoomFor(uint8_t table_id, const PacketKey& mask) const;
 
-  Flow& Add(const FlowSpec& spec, int64_t now_unix_ns);
+  Flow& Add(const FlowSpec& spec, FlowTime now);
   void UndoAdd(Flow& flow);
   // Gives the flow a new entry with these actions; returns the old.
   ClassifierEntry* Replace(Flow& flow, std::span<const Action> actions);
@@ -127,6 +130,7 @@ class FlowStore {
   const HashKey hash_key_;
   ClassifierOptions options_;
   CounterPools pools_;
+  FlowTimers timers_;
   ActionStore actions_;
   Slab flow_slab_;
   std::array<std::unique_ptr<Slab>, kEntrySizes> entry_slabs_;

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "dataplane/classifier/hash.h"
 #include "dataplane/flow/batch.h"
+#include "dataplane/flow/flow_events.h"
 #include "dataplane/flow/flow_filter.h"
 #include "dataplane/flow/flow_store.h"
 #include "dataplane/worker/reclaimer.h"
@@ -22,12 +23,28 @@ constexpr size_t kFlowsAtOnce = 1000;
 // were not asked for since are lost to them with the next change.
 constexpr absl::Duration kMemory = absl::Milliseconds(500);
 
+// Rounds of kFlowsAtOnce in which Housekeep looks for flows to expire.
+constexpr int kExpiryRounds = 16;
+
 // What waits for the grace period after a version.
 struct Aftermath {
   std::vector<Retired> retired;
+  uint64_t commit = 0;  // not 0: the flows that go are described as its events
   std::function<void(uint32_t item, const FlowStats& last)> on_final;
   std::function<void()> finish;
 };
+
+std::vector<FlowEvent> EventsOf(const std::vector<FlowChangeResult>& results) {
+  std::vector<FlowEvent> events;
+  for (const FlowChangeResult& result : results) {
+    if (!result.status.ok()) continue;
+    const FlowEventKind kind = result.removed   ? FlowEventKind::kRemoved
+                               : result.created ? FlowEventKind::kCreated
+                                                : FlowEventKind::kModified;
+    events.push_back({.kind = kind, .reason = FlowRemoval::kDelete, .flow = result.flow});
+  }
+  return events;
+}
 
 // A mutex that whoever takes it again and again can't keep others from: the next
 // in line waits at the door, and nobody passes it there.
@@ -51,8 +68,10 @@ class FairMutex {
 class FlowTable::Impl {
  public:
   Impl(unsigned worker_count, const FlowTableLimits& limits, Reclaimer& reclaimer, const HashKey& hash_key,
-       const ClassifierOptions& options)
-      : store_(worker_count, limits, hash_key, options),
+       const ClassifierOptions& options, FlowClock clock)
+      : clock_(std::move(clock)),
+        store_(worker_count, limits, hash_key, options, clock_()),
+        events_(limits.kept_events),
         limits_(limits),
         reclaimer_(reclaimer),
         classifier_(store_.classifier()) {}
@@ -64,6 +83,11 @@ class FlowTable::Impl {
   void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
+  Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
+  uint64_t StartWatch();
+  void EndWatch();
+  FlowEvents& events() { return events_; }
+  std::array<uint64_t, kFlowRemovalCount> removals() const;
 
   void SetOptions(const ClassifierOptions& options);
   void Resort();
@@ -80,7 +104,11 @@ class FlowTable::Impl {
  private:
   std::vector<Retired> Carry(std::span<const FlowChange> changes, BatchMode mode, bool validate_only,
                              std::vector<FlowChangeResult>& results);  // locked
+  uint64_t CommitOf(const std::vector<FlowChangeResult>& results);     // locked
   void Leave(std::shared_ptr<Aftermath> aftermath);
+  void RemoveAll(std::shared_ptr<Aftermath> aftermath);  // locked
+  bool Expire();
+  void Tidy();
   void Reclaim(Aftermath& aftermath);
   void HandOverWaste();  // locked
   void FreeForgotten();  // locked
@@ -90,8 +118,11 @@ class FlowTable::Impl {
     Waste waste;
   };
 
+  const FlowClock clock_;
   mutable FairMutex mutex_;  // guards what follows
   FlowStore store_;
+  FlowEvents events_;
+  std::array<uint64_t, kFlowRemovalCount> removals_{};
   std::deque<Remembered> remembered_;
   absl::Time shrunk_ = absl::InfinitePast();
   absl::Time resorted_ = absl::Now();
@@ -108,9 +139,15 @@ void FlowTable::Impl::Write(std::span<const FlowChange> changes, BatchMode mode,
     std::lock_guard lock(mutex_);
     aftermath->retired = Carry(changes, mode, validate_only, *results);
     wait = std::ranges::any_of(aftermath->retired, &Retired::flow_gone);
+    const uint64_t commit = validate_only ? 0 : CommitOf(*results);
     if (wait) {
       aftermath->on_final = [results](uint32_t item, const FlowStats& last) { (*results)[item].flow.stats = last; };
-      aftermath->finish = [results, done] { done(std::move(*results)); };
+      aftermath->finish = [this, results, commit, done] {
+        if (commit != 0) events_.Publish(EventsOf(*results), commit, /*complete=*/true);
+        done(std::move(*results));
+      };
+    } else if (commit != 0) {
+      aftermath->finish = [this, events = EventsOf(*results), commit] { events_.Publish(events, commit, true); };
     }
     HandOverWaste();
     Leave(std::move(aftermath));
@@ -118,11 +155,21 @@ void FlowTable::Impl::Write(std::span<const FlowChange> changes, BatchMode mode,
   if (!wait) done(std::move(*results));
 }
 
+// The number under which the changes become events; 0 if none is kept.
+uint64_t FlowTable::Impl::CommitOf(const std::vector<FlowChangeResult>& results) {
+  const auto changed = static_cast<uint64_t>(
+      std::ranges::count_if(results, [](const FlowChangeResult& result) { return result.status.ok(); }));
+  for (const FlowChangeResult& result : results) removals_[static_cast<size_t>(FlowRemoval::kDelete)] += result.removed;
+  if (changed > 0 && events_.kept()) return events_.NextCommit();
+  if (changed > 0) events_.Pass(changed);
+  return 0;
+}
+
 // Carries the changes out, or not; each gets its result.
 std::vector<Retired> FlowTable::Impl::Carry(std::span<const FlowChange> changes, BatchMode mode, bool validate_only,
                                             std::vector<FlowChangeResult>& results) {
   const uint64_t first_new_id = store_.next_id();
-  Batch batch(store_, absl::ToUnixNanos(absl::Now()));
+  Batch batch(store_, clock_());
   bool failed = false;
   results.reserve(changes.size());
   for (const FlowChange& change : changes) {
@@ -150,23 +197,52 @@ void FlowTable::Impl::DeleteMatching(const FlowFilter& filter, std::function<voi
       if (Selects(filter, *flow)) aftermath->retired.push_back({flow->entry, true, 0});
     }
     sum->count = aftermath->retired.size();
-    for (const Retired& retired : aftermath->retired) store_.Remove(*retired.entry->flow());
-    if (sum->count > 0) store_.Publish();
     aftermath->on_final = [sum](uint32_t, const FlowStats& last) {
       sum->stats.packets += last.packets;
       sum->stats.bytes += last.bytes;
       sum->stats.last_used = std::max(sum->stats.last_used, last.last_used);
     };
     aftermath->finish = [sum, done] { done(*sum); };
-    HandOverWaste();
-    if (sum->count > 0) return Leave(std::move(aftermath));
+    if (sum->count > 0) return RemoveAll(std::move(aftermath));
   }
   done(*sum);
 }
 
+// In one instant; each flow is alive.
+void FlowTable::Impl::RemoveAll(std::shared_ptr<Aftermath> aftermath) {
+  for (const Retired& retired : aftermath->retired) {
+    store_.Remove(*retired.entry->flow());
+    ++removals_[static_cast<size_t>(retired.reason)];
+  }
+  store_.Publish();
+  if (events_.kept()) {
+    aftermath->commit = events_.NextCommit();
+  } else {
+    events_.Pass(aftermath->retired.size());
+  }
+  HandOverWaste();
+  Leave(std::move(aftermath));
+}
+
+// A step of what timeouts ask for. True: there may be more to do.
+bool FlowTable::Impl::Expire() {
+  const FlowTime now = clock_();
+  std::vector<ExpiredFlow> expired;
+  std::lock_guard lock(mutex_);
+  const bool all = store_.timers().TakeDue(now, kFlowsAtOnce, expired);
+  if (expired.empty()) return !all;
+  auto aftermath = std::make_shared<Aftermath>();
+  for (const ExpiredFlow& flow : expired) {
+    const FlowRemoval reason = flow.hard ? FlowRemoval::kHardTimeout : FlowRemoval::kIdleTimeout;
+    aftermath->retired.push_back({flow.flow->entry, true, 0, reason});
+  }
+  RemoveAll(std::move(aftermath));
+  return !all;
+}
+
 // What the version removed is unlinked a grace period from now.
 void FlowTable::Impl::Leave(std::shared_ptr<Aftermath> aftermath) {
-  if (aftermath->retired.empty()) return;
+  if (aftermath->retired.empty() && !aftermath->finish) return;
   reclaimer_.AfterGrace([this, aftermath = std::move(aftermath)] { Reclaim(*aftermath); });
 }
 
@@ -175,17 +251,24 @@ void FlowTable::Impl::Reclaim(Aftermath& aftermath) {
   // stand first in their chain.
   std::vector<Retired>& retired = aftermath.retired;
   while (!retired.empty()) {
-    std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < kFlowsAtOnce && !retired.empty(); ++i) {
-      const Retired last = retired.back();
-      retired.pop_back();
-      if (last.flow_gone && aftermath.on_final) {
-        aftermath.on_final(last.item, Sum(last.entry->flow()->index, last.entry->flow()->counters));
+    std::vector<FlowEvent> events;
+    {
+      std::lock_guard lock(mutex_);
+      for (size_t i = 0; i < kFlowsAtOnce && !retired.empty(); ++i) {
+        const Retired last = retired.back();
+        retired.pop_back();
+        const Flow& flow = *last.entry->flow();
+        if (last.flow_gone && aftermath.on_final) aftermath.on_final(last.item, Sum(flow.index, flow.counters));
+        if (aftermath.commit != 0) {
+          events.push_back({.kind = FlowEventKind::kRemoved, .reason = last.reason});
+          store_.Describe(flow, events.back().flow);
+        }
+        store_.Unlink(last);
       }
-      store_.Unlink(last);
+      store_.Settle();
+      HandOverWaste();
     }
-    store_.Settle();
-    HandOverWaste();
+    if (aftermath.commit != 0) events_.Publish(std::move(events), aftermath.commit, retired.empty());
   }
   if (aftermath.finish) aftermath.finish();
 }
@@ -216,7 +299,14 @@ void FlowTable::Impl::FreeForgotten() {
 }
 
 void FlowTable::Impl::Housekeep() {
+  Tidy();
+  for (int round = 0; round < kExpiryRounds && Expire(); ++round) {
+  }
+}
+
+void FlowTable::Impl::Tidy() {
   std::lock_guard lock(mutex_);
+  events_.Forget(clock_());
   store_.pools().Refill();
   const absl::Time now = absl::Now();
   for (const Remembered& remembered : remembered_) {
@@ -233,6 +323,35 @@ void FlowTable::Impl::Housekeep() {
     store_.Resort();
   }
   HandOverWaste();
+}
+
+FlowTable::Page FlowTable::Impl::ListPage(const FlowFilter& filter, uint64_t after_id) const {
+  Page page;
+  std::lock_guard lock(mutex_);
+  auto next = store_.flows().upper_bound(after_id);
+  for (size_t i = 0; i < kFlowsAtOnce && next != store_.flows().end(); ++i, ++next) {
+    page.examined = next->first;
+    if (Selects(filter, *next->second)) store_.Describe(*next->second, page.flows.emplace_back());
+  }
+  if (next == store_.flows().end()) page.examined = ~uint64_t{0};
+  page.commit = events_.last_commit();
+  return page;
+}
+
+uint64_t FlowTable::Impl::StartWatch() {
+  std::lock_guard lock(mutex_);
+  events_.AddWatcher();
+  return events_.last();
+}
+
+void FlowTable::Impl::EndWatch() {
+  std::lock_guard lock(mutex_);
+  events_.RemoveWatcher(clock_());
+}
+
+std::array<uint64_t, kFlowRemovalCount> FlowTable::Impl::removals() const {
+  std::lock_guard lock(mutex_);
+  return removals_;
 }
 
 std::vector<FlowInfo> FlowTable::Impl::List(const FlowFilter& filter, uint64_t after_id, size_t limit) const {
@@ -268,8 +387,8 @@ FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& r
     : FlowTable(worker_count, limits, reclaimer, HashKey::Random(), options) {}
 
 FlowTable::FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key,
-                     const ClassifierOptions& options)
-    : impl_(std::make_unique<Impl>(worker_count, limits, reclaimer, hash_key, options)) {}
+                     const ClassifierOptions& options, FlowClock clock)
+    : impl_(std::make_unique<Impl>(worker_count, limits, reclaimer, hash_key, options, std::move(clock))) {}
 
 FlowTable::~FlowTable() = default;
 
@@ -294,6 +413,14 @@ absl::StatusOr<FlowInfo> FlowTable::Get(const FlowKey& key) const {
 std::vector<FlowInfo> FlowTable::List(const FlowFilter& filter, uint64_t after_id, size_t limit) const {
   return impl_->List(filter, after_id, limit);
 }
+
+FlowTable::Page FlowTable::ListPage(const FlowFilter& filter, uint64_t after_id) const {
+  return impl_->ListPage(filter, after_id);
+}
+uint64_t FlowTable::StartWatch() { return impl_->StartWatch(); }
+void FlowTable::EndWatch() { impl_->EndWatch(); }
+FlowEvents& FlowTable::events() { return impl_->events(); }
+std::array<uint64_t, kFlowRemovalCount> FlowTable::removals() const { return impl_->removals(); }
 
 uint64_t FlowTable::size() const {
   return impl_->WithStore([](FlowStore& store) { return store.flows().size(); });

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,11 +28,14 @@
 #include "dataplane/classifier/miss_policy.h"
 #include "dataplane/classifier/options.h"
 #include "dataplane/flow/action.h"
+#include "dataplane/flow/flow_time.h"
+#include "dataplane/flow/flow_timeouts.h"
 #include "dataplane/flow/match.h"
 
 namespace sluice {
 
 class Classifier;
+class FlowEvents;
 class Reclaimer;
 struct HashKey;
 
@@ -42,6 +46,7 @@ struct FlowSpec {
   Match match{};
   ActionList actions{};
   uint64_t cookie = 0;
+  FlowTimeouts timeouts{};
 };
 
 struct FlowStats {
@@ -56,6 +61,7 @@ struct FlowInfo {
   FlowSpec spec{};
   FlowStats stats{};
   absl::Time create_time{};
+  absl::Time modify_time = absl::InfinitePast();  // of flows with timeouts; else InfinitePast
 };
 
 struct FlowIdentity {
@@ -84,6 +90,8 @@ struct UpdateFlow {
   FlowKey key{};
   ActionList actions{};
   std::optional<uint64_t> cookie{};
+  std::optional<uint16_t> idle_timeout{};  // s; 0: never
+  std::optional<uint16_t> hard_timeout{};  // s; 0: never
   bool reset_stats = false;
 };
 struct DeleteFlow {
@@ -98,6 +106,7 @@ struct FlowChangeResult {
   uint64_t other_id = 0;  // with ALREADY_EXISTS: the flow that is in the way
   FlowInfo flow{};        // after the change; of a delete: with its final counters
   bool created = false;
+  bool removed = false;
 };
 
 enum class BatchMode { kPerItem, kAllOrNothing };
@@ -105,7 +114,12 @@ enum class BatchMode { kPerItem, kAllOrNothing };
 struct FlowTableLimits {
   uint64_t max_flows = 1'000'000;
   uint32_t max_masks_per_table = 4096;
+  uint32_t kept_events = 65'536;  // for watchers; some 700 bytes each
 };
+
+// Why a flow was removed.
+enum class FlowRemoval : uint8_t { kIdleTimeout, kHardTimeout, kDelete };
+inline constexpr int kFlowRemovalCount = 3;
 
 struct TableInfo {
   uint8_t id = 0;
@@ -135,7 +149,7 @@ class FlowTable {
   FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const ClassifierOptions& options = {});
   // With a hash that is known.
   FlowTable(unsigned worker_count, FlowTableLimits limits, Reclaimer& reclaimer, const HashKey& hash_key,
-            const ClassifierOptions& options = {});
+            const ClassifierOptions& options = {}, FlowClock clock = ReadFlowTime);
   // Waits for the reclaimer: done has been called for every write.
   ~FlowTable();
 
@@ -160,6 +174,22 @@ class FlowTable {
   // bounded number of flows under the lock at a time.
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
 
+  // Flows as of one instant, examining a bounded number.
+  struct Page {
+    std::vector<FlowInfo> flows;
+    uint64_t examined = 0;  // ids up to this; all ones: the last flow
+    uint64_t commit = 0;    // FlowEvents' number of the last change that these show
+  };
+  Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
+
+  // Between the two, and for a while after, events are kept. StartWatch returns
+  // the number of the last event before.
+  uint64_t StartWatch();
+  void EndWatch();
+  FlowEvents& events();
+  // How many flows were ever removed, by FlowRemoval.
+  std::array<uint64_t, kFlowRemovalCount> removals() const;
+
   uint64_t size() const;
   std::vector<TableInfo> Tables() const;
   TableInfo Table(uint8_t table_id) const;
@@ -169,8 +199,9 @@ class FlowTable {
   std::vector<MaskInfo> Masks(uint8_t table_id) const;
   const FlowTableLimits& limits() const;
 
-  // Refills what workers take counters from and re-sorts masks when it is time;
-  // to be called every 10 ms or so.
+  // Refills what workers take counters from, re-sorts masks when it is time and
+  // removes flows that have passed a timeout, a bounded number in one go, of which
+  // no more hold up a writer than a batch would; to be called every 10 ms or so.
   void Housekeep();
 
   // While workers look up; each call of theirs sees either what was or what is.

@@ -52,9 +52,9 @@ class CounterPools;
 // How workers find a flow's slots. It lies apart from the counters: workers read
 // it at every hit and it is written but a few times.
 struct CounterIndex {
-  std::atomic<uint32_t> first_owner{0};            // the worker that `first` belongs to, plus one
   std::atomic<SlotDirectory*> directory{nullptr};  // the others' slots
   CounterPools* pools = nullptr;
+  std::atomic<uint32_t> first_owner{0};  // the worker that `first` belongs to, plus one
 };
 
 struct alignas(64) CounterLine {

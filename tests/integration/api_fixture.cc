@@ -54,10 +54,11 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   dataplane_ = *std::move(dataplane);
   const ApiLimits limits;
   flows_ = std::make_unique<FlowApi>(dataplane_->flows(), limits);
+  watches_ = std::make_unique<FlowWatches>(dataplane_->flows(), kWatchers, identity_.boot_id);
   ports_ = std::make_unique<PortApi>(*dataplane_);
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
   auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *switch_api_, requests_});
+                                 {*flows_, *ports_, *switch_api_, requests_, *watches_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -70,6 +71,7 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
 TestServer::~TestServer() {
   channel_.reset();
   server_.reset();
+  watches_.reset();
   dataplane_.reset();
   std::filesystem::remove_all(folder_);
 }

@@ -34,6 +34,8 @@ class TestServer {
   const std::vector<std::string>& addresses() const { return server_->addresses(); }
   ApiServer& server() { return *server_; }
   RequestCounters& requests() { return requests_; }
+  static constexpr uint32_t kWatchers = 8;
+  FlowWatches& watches() { return *watches_; }
   const SwitchIdentity& identity() const { return identity_; }
   // To the socket; the same for all.
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
@@ -49,6 +51,7 @@ class TestServer {
   SwitchIdentity identity_;
   RequestCounters requests_;
   std::unique_ptr<FlowApi> flows_;
+  std::unique_ptr<FlowWatches> watches_;
   std::unique_ptr<PortApi> ports_;
   std::unique_ptr<SwitchApi> switch_api_;
   std::unique_ptr<ApiServer> server_;

@@ -140,13 +140,50 @@ TEST_F(FlowServiceTest, WhatIsNotBuiltIsUnimplemented) {
   v1::CreateFlowResponse response;
   v1::CreateFlowRequest group;
   group.mutable_flow()->add_actions()->mutable_group()->set_group_id(1);
-  v1::CreateFlowRequest timeout;
-  timeout.mutable_flow()->mutable_idle_timeout()->set_seconds(10);
-  for (const v1::CreateFlowRequest& request : {group, timeout}) {
-    const grpc::Status status = Call(*flows_, &Flows::CreateFlow, request, &response);
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-    EXPECT_EQ(BadRequestOf(status).field_violations_size(), 1);
+  const grpc::Status status = Call(*flows_, &Flows::CreateFlow, group, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(BadRequestOf(status).field_violations_size(), 1);
+}
+
+TEST_F(FlowServiceTest, FlowsGoWhenTheirTimeIsUp) {
+  v1::FlowSpec idle = UdpFlow(10, 1), hard = UdpFlow(10, 2), both = UdpFlow(10, 3);
+  idle.mutable_idle_timeout()->set_seconds(1);
+  hard.mutable_hard_timeout()->set_seconds(1);
+  both.mutable_idle_timeout()->set_seconds(60);
+  both.mutable_hard_timeout()->set_seconds(65535);
+  const absl::Time start = absl::Now();
+  MustCreate(idle);
+  MustCreate(hard);
+  const v1::Flow kept = MustCreate(both);
+  EXPECT_EQ(kept.spec().idle_timeout().seconds(), 60);
+  EXPECT_EQ(kept.spec().hard_timeout().seconds(), 65535);
+  EXPECT_EQ(kept.modify_time().seconds(), kept.create_time().seconds());
+  v1::GetFlowRequest request;
+  v1::GetFlowResponse response;
+  for (const v1::FlowSpec& spec : {idle, hard}) {
+    *request.mutable_key() = KeyOf(spec);
+    while (Call(*flows_, &Flows::GetFlow, request, &response).ok()) absl::SleepFor(absl::Milliseconds(5));
+    EXPECT_GE(absl::Now() - start, absl::Seconds(1));
+    EXPECT_LT(absl::Now() - start, absl::Seconds(2)) << spec.DebugString();
   }
+  *request.mutable_key() = KeyOf(both);
+  EXPECT_TRUE(Call(*flows_, &Flows::GetFlow, request, &response).ok());
+
+  v1::UpdateFlowRequest update;
+  *update.mutable_key() = KeyOf(both);
+  update.mutable_idle_timeout();
+  update.mutable_hard_timeout()->set_seconds(1);
+  v1::UpdateFlowResponse updated;
+  ASSERT_TRUE(Call(*flows_, &Flows::UpdateFlow, update, &updated).ok());
+  EXPECT_FALSE(updated.flow().spec().has_idle_timeout()) << "zero is none";
+  EXPECT_EQ(updated.flow().spec().hard_timeout().seconds(), 1);
+  const absl::Time again = absl::Now();
+  while (Call(*flows_, &Flows::GetFlow, request, &response).ok()) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_LT(absl::Now() - again, absl::Seconds(2));
+  update.mutable_hard_timeout()->set_nanos(1);
+  const grpc::Status refused = Call(*flows_, &Flows::UpdateFlow, update, &updated);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(BadRequestOf(refused).field_violations(0).field(), "hard_timeout");
 }
 
 TEST_F(FlowServiceTest, NoTagVidZeroAndNoConditionAreThreeThings) {

@@ -154,11 +154,15 @@ TEST(FlowSpecTest, FieldsOfTheFlowArrive) {
   v1::FlowSpec in = Spec(MatchBuilder().EthType(kArp).match(), {});
   in.set_priority(65535);
   in.set_cookie(0xffffffffffffffff);
+  in.mutable_idle_timeout()->set_seconds(65535);
+  in.mutable_hard_timeout()->set_seconds(1);
   FlowSpec spec;
   ASSERT_TRUE(Convert(in, spec).ok());
   EXPECT_EQ(spec.table_id, 0);
   EXPECT_EQ(spec.priority, 65535);
   EXPECT_EQ(spec.cookie, 0xffffffffffffffff);
+  EXPECT_EQ(spec.timeouts.idle, 65535);
+  EXPECT_EQ(spec.timeouts.hard, 1);
   EXPECT_EQ(GetField(spec.match.value, Field::kEthType), kArp);
 }
 
@@ -237,10 +241,17 @@ const BadSpec kBadSpecs[] = {
      kInvalid, "flow.actions[0].pop_mpls", "pop_mpls needs eth_type 0x8847"},
     {"Table255", With([](v1::FlowSpec& s) { s.set_table_id(255); }), kInvalid, "flow.table_id", "0 to 254"},
     {"Priority", With([](v1::FlowSpec& s) { s.set_priority(65536); }), kInvalid, "flow.priority", "0 to 65535"},
-    {"IdleTimeout", With([](v1::FlowSpec& s) { s.mutable_idle_timeout()->set_seconds(1); }), kNotBuilt,
-     "flow.idle_timeout", "leave it out"},
-    {"HardTimeout", With([](v1::FlowSpec& s) { s.mutable_hard_timeout(); }), kNotBuilt, "flow.hard_timeout",
-     "leave it out"},
+    {"IdleTimeoutTooLong", With([](v1::FlowSpec& s) { s.mutable_idle_timeout()->set_seconds(65536); }), kInvalid,
+     "flow.idle_timeout", "65536 s is no timeout: 1 to 65535 seconds"},
+    {"HardTimeoutNegative", With([](v1::FlowSpec& s) { s.mutable_hard_timeout()->set_seconds(-1); }), kInvalid,
+     "flow.hard_timeout", "-1 s is no timeout"},
+    {"IdleTimeoutFraction", With([](v1::FlowSpec& s) { s.mutable_idle_timeout()->set_nanos(500'000'000); }), kInvalid,
+     "flow.idle_timeout", "0 s and 500000000 ns: timeouts are whole seconds"},
+    {"HardTimeoutFraction", With([](v1::FlowSpec& s) {
+       s.mutable_hard_timeout()->set_seconds(1);
+       s.mutable_hard_timeout()->set_nanos(1);
+     }),
+     kInvalid, "flow.hard_timeout", "1 s and 1 ns: timeouts are whole seconds"},
     {"TooManyActions", Spec({}, {Output(1), Output(2), Output(3), Output(4), Output(5)}), kLimit, "flow.actions",
      "5 actions; at most 4 (limits.actions_per_flow)"},
     {"EmptyAction", Spec({}, {Output(1), v1::Action()}), kInvalid, "flow.actions[1]",
