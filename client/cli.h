@@ -65,6 +65,8 @@ using Action = std::function<int()>;
 
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
+void AddGroupCommands(CLI::App& app, Cli& cli, Action& action);
+void AddMeterCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);

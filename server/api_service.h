@@ -16,6 +16,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/flow_api.h"
+#include "server/group_api.h"
+#include "server/meter_api.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -30,6 +32,8 @@ class ApiServer {
     PortApi& ports;
     SwitchApi& switch_api;
     RequestCounters& requests;
+    GroupApi& groups;
+    MeterApi& meters;
   };
 
   // Listens on all addresses, or on none. FAILED_PRECONDITION says which

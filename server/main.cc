@@ -24,9 +24,11 @@
 #include "server/config.h"
 #include "server/exit_code.h"
 #include "server/flow_api.h"
+#include "server/group_api.h"
 #include "server/listen_address.h"
 #include "server/listen_check.h"
 #include "server/logging.h"
+#include "server/meter_api.h"
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/port_api.h"
@@ -107,6 +109,8 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   RequestCounters requests;
   FlowApi flows(dataplane.flows(), config.limits);
   PortApi ports(dataplane);
+  GroupApi groups(dataplane, config.limits);
+  MeterApi meters(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
 
   std::unique_ptr<MetricsServer> metrics;
@@ -117,7 +121,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests, groups, meters});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

@@ -155,6 +155,17 @@ void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& l
   }
 }
 
+void PolicyMetrics(const MetricsSnapshot& snapshot, Families& out) {
+  out.Begin(MetricType::Gauge, "sluice_groups", "Groups.");
+  out.Add({}, static_cast<double>(snapshot.groups));
+  out.Begin(MetricType::Gauge, "sluice_groups_limit", "Groups that there may be.");
+  out.Add({}, static_cast<double>(snapshot.max_groups));
+  out.Begin(MetricType::Gauge, "sluice_meters", "Meters.");
+  out.Add({}, static_cast<double>(snapshot.meters));
+  out.Begin(MetricType::Gauge, "sluice_meters_limit", "Meters that there may be.");
+  out.Add({}, static_cast<double>(snapshot.max_meters));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
@@ -167,6 +178,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   PortMetrics(snapshot.ports, out);
   WorkerMetrics(snapshot.workers, out);
   TableMetrics(snapshot.tables, snapshot.limits, out);
+  PolicyMetrics(snapshot, out);
   return out.Take();
 }
 
@@ -187,7 +199,11 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .workers = dataplane_.Workers(),
                                                   .ports = dataplane_.ListPorts(),
                                                   .tables = flows_.Tables(),
-                                                  .limits = flows_.limits()});
+                                                  .limits = flows_.limits(),
+                                                  .groups = dataplane_.groups().size(),
+                                                  .max_groups = dataplane_.groups().max_groups(),
+                                                  .meters = dataplane_.meters().size(),
+                                                  .max_meters = dataplane_.meters().max_meters()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

@@ -36,6 +36,10 @@ struct MetricsSnapshot {
   std::vector<PortInfo> ports;
   std::vector<TableInfo> tables;
   FlowTableLimits limits;
+  size_t groups = 0;
+  size_t max_groups = 0;
+  size_t meters = 0;
+  size_t max_meters = 0;
 };
 
 // Without the API's requests.
@@ -45,14 +49,14 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(const Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
+  Metrics(Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
           const SwitchIdentity& identity)
       : dataplane_(dataplane), flows_(flows), requests_(requests), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const Dataplane& dataplane_;
+  Dataplane& dataplane_;
   const FlowTable& flows_;
   const RequestCounters& requests_;
   const SwitchIdentity& identity_;

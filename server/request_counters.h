@@ -38,8 +38,18 @@ enum class Method : uint8_t {
   kGetCapabilities,
   kGetSettings,
   kUpdateSettings,
+  kCreateGroup,
+  kGetGroup,
+  kUpdateGroup,
+  kDeleteGroup,
+  kListGroups,
+  kCreateMeter,
+  kGetMeter,
+  kUpdateMeter,
+  kDeleteMeter,
+  kListMeters,
 };
-inline constexpr int kMethodCount = 20;
+inline constexpr int kMethodCount = 30;
 
 class RequestCounters {
  public:
