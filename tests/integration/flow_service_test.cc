@@ -138,11 +138,11 @@ TEST_F(FlowServiceTest, ARangeOfPortsIsOneFlow) {
 
 TEST_F(FlowServiceTest, WhatIsNotBuiltIsUnimplemented) {
   v1::CreateFlowResponse response;
-  v1::CreateFlowRequest group;
-  group.mutable_flow()->add_actions()->mutable_group()->set_group_id(1);
+  v1::CreateFlowRequest controller;
+  controller.mutable_flow()->add_actions()->mutable_controller();
   v1::CreateFlowRequest timeout;
   timeout.mutable_flow()->mutable_idle_timeout()->set_seconds(10);
-  for (const v1::CreateFlowRequest& request : {group, timeout}) {
+  for (const v1::CreateFlowRequest& request : {controller, timeout}) {
     const grpc::Status status = Call(*flows_, &Flows::CreateFlow, request, &response);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
     EXPECT_EQ(BadRequestOf(status).field_violations_size(), 1);
