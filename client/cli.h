@@ -67,6 +67,8 @@ void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
 // To the subcommand "flow".
 void AddLintCommand(CLI::App& flow, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
+void AddGroupCommands(CLI::App& app, Cli& cli, Action& action);
+void AddMeterCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);

@@ -11,6 +11,8 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/meter_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -58,7 +60,7 @@ absl::Status ToStatus(const google::rpc::Status& error) {
 
 struct Client::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
-      : options(o), flows(channel), ports(channel), tables(channel), switches(channel) {}
+      : options(o), flows(channel), ports(channel), tables(channel), switches(channel), groups(channel), meters(channel) {}
 
   // One blocking call.
   template <typename Response, typename Stub, typename Request>
@@ -76,6 +78,8 @@ struct Client::Impl {
   v1::PortService::Stub ports;
   v1::TableService::Stub tables;
   v1::SwitchService::Stub switches;
+  v1::GroupService::Stub groups;
+  v1::MeterService::Stub meters;
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -100,6 +104,8 @@ using FlowStub = v1::FlowService::Stub;
 using PortStub = v1::PortService::Stub;
 using TableStub = v1::TableService::Stub;
 using SwitchStub = v1::SwitchService::Stub;
+using GroupStub = v1::GroupService::Stub;
+using MeterStub = v1::MeterService::Stub;
 
 absl::StatusOr<v1::CreateFlowResponse> Client::CreateFlow(const v1::CreateFlowRequest& request) {
   return impl_->Call(&FlowStub::CreateFlow, impl_->flows, request);
@@ -166,6 +172,88 @@ absl::StatusOr<v1::ListMasksResponse> Client::ListMasks(const v1::ListMasksReque
 }
 absl::StatusOr<v1::ResortMasksResponse> Client::ResortMasks() {
   return impl_->Call(&TableStub::ResortMasks, impl_->tables, v1::ResortMasksRequest());
+}
+
+absl::StatusOr<v1::Group> Client::CreateGroup(const v1::GroupSpec& spec) {
+  v1::CreateGroupRequest request;
+  *request.mutable_group() = spec;
+  auto response = impl_->Call(&GroupStub::CreateGroup, impl_->groups, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_group());
+}
+absl::StatusOr<v1::Group> Client::GetGroup(uint32_t id) {
+  v1::GetGroupRequest request;
+  request.set_group_id(id);
+  auto response = impl_->Call(&GroupStub::GetGroup, impl_->groups, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_group());
+}
+absl::StatusOr<v1::Group> Client::UpdateGroup(const v1::GroupSpec& spec, bool may_create) {
+  v1::UpdateGroupRequest request;
+  *request.mutable_group() = spec;
+  request.set_allow_missing(may_create);
+  auto response = impl_->Call(&GroupStub::UpdateGroup, impl_->groups, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_group());
+}
+absl::StatusOr<v1::Group> Client::DeleteGroup(uint32_t id) {
+  v1::DeleteGroupRequest request;
+  request.set_group_id(id);
+  auto response = impl_->Call(&GroupStub::DeleteGroup, impl_->groups, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_group());
+}
+absl::StatusOr<std::vector<v1::Group>> Client::ListGroups() {
+  v1::ListGroupsRequest request;
+  std::vector<v1::Group> all;
+  do {
+    const auto page = impl_->Call(&GroupStub::ListGroups, impl_->groups, request);
+    if (!page.ok()) return page.status();
+    all.insert(all.end(), page->groups().begin(), page->groups().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return all;
+}
+
+absl::StatusOr<v1::Meter> Client::CreateMeter(const v1::MeterSpec& spec) {
+  v1::CreateMeterRequest request;
+  *request.mutable_meter() = spec;
+  auto response = impl_->Call(&MeterStub::CreateMeter, impl_->meters, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_meter());
+}
+absl::StatusOr<v1::Meter> Client::GetMeter(uint32_t id) {
+  v1::GetMeterRequest request;
+  request.set_meter_id(id);
+  auto response = impl_->Call(&MeterStub::GetMeter, impl_->meters, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_meter());
+}
+absl::StatusOr<v1::Meter> Client::UpdateMeter(const v1::MeterSpec& spec, bool may_create) {
+  v1::UpdateMeterRequest request;
+  *request.mutable_meter() = spec;
+  request.set_allow_missing(may_create);
+  auto response = impl_->Call(&MeterStub::UpdateMeter, impl_->meters, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_meter());
+}
+absl::StatusOr<v1::Meter> Client::DeleteMeter(uint32_t id) {
+  v1::DeleteMeterRequest request;
+  request.set_meter_id(id);
+  auto response = impl_->Call(&MeterStub::DeleteMeter, impl_->meters, request);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_meter());
+}
+absl::StatusOr<std::vector<v1::Meter>> Client::ListMeters() {
+  v1::ListMetersRequest request;
+  std::vector<v1::Meter> all;
+  do {
+    const auto page = impl_->Call(&MeterStub::ListMeters, impl_->meters, request);
+    if (!page.ok()) return page.status();
+    all.insert(all.end(), page->meters().begin(), page->meters().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  return all;
 }
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {

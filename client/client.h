@@ -16,11 +16,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "sluice/v1/flow_service.pb.h"
+#include "sluice/v1/group_service.pb.h"
+#include "sluice/v1/meter_service.pb.h"
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
@@ -66,6 +69,20 @@ class Client {
   absl::StatusOr<v1::UpdateTableResponse> UpdateTable(const v1::UpdateTableRequest& request);
   absl::StatusOr<v1::ListMasksResponse> ListMasks(const v1::ListMasksRequest& request);
   absl::StatusOr<v1::ResortMasksResponse> ResortMasks();
+
+  absl::StatusOr<v1::Group> CreateGroup(const v1::GroupSpec& spec);
+  absl::StatusOr<v1::Group> GetGroup(uint32_t id);
+  // Creates it if there is none and it may.
+  absl::StatusOr<v1::Group> UpdateGroup(const v1::GroupSpec& spec, bool may_create);
+  // With its final counters.
+  absl::StatusOr<v1::Group> DeleteGroup(uint32_t id);
+  absl::StatusOr<std::vector<v1::Group>> ListGroups();  // all, by ascending id
+
+  absl::StatusOr<v1::Meter> CreateMeter(const v1::MeterSpec& spec);
+  absl::StatusOr<v1::Meter> GetMeter(uint32_t id);
+  absl::StatusOr<v1::Meter> UpdateMeter(const v1::MeterSpec& spec, bool may_create);
+  absl::StatusOr<v1::Meter> DeleteMeter(uint32_t id);
+  absl::StatusOr<std::vector<v1::Meter>> ListMeters();
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();

@@ -28,6 +28,8 @@ void CatchInterrupts() {
 
 struct ReplayArguments {
   std::string flows;
+  std::string groups;
+  std::string meters;
   std::vector<std::string> inputs;
   uint32_t ports = 0;
   std::string out_dir;
@@ -52,6 +54,19 @@ absl::Status ReadInputs(const ReplayArguments& arguments, ReplayOptions& options
   return absl::OkStatus();
 }
 
+// The specs of a file, one a line; no path: none.
+template <typename Spec, typename Parse>
+absl::Status ReadSpecs(const std::string& path, Parse parse, std::vector<Spec>& out) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadText(path);
+  if (!text.ok()) return text.status();
+  return ForEachFlowLine(*text, [&](absl::string_view line, int number) -> absl::Status {
+    absl::StatusOr<Spec> spec = parse(line, TextOptions{.source = path, .line = number});
+    if (spec.ok()) out.push_back(*std::move(spec));
+    return spec.status();
+  });
+}
+
 int Run(Cli& cli, const ReplayArguments& arguments) {
   ReplayOptions options;
   options.out_dir = arguments.out_dir;
@@ -61,6 +76,9 @@ int Run(Cli& cli, const ReplayArguments& arguments) {
   if (!settings.ok()) return cli.Misused(settings.status());
   options.settings = *settings;
   if (absl::Status status = ReadInputs(arguments, options); !status.ok()) return cli.Misused(status);
+  absl::Status read = ReadSpecs(arguments.groups, ParseGroup, options.groups);
+  if (read.ok()) read = ReadSpecs(arguments.meters, ParseMeter, options.meters);
+  if (!read.ok()) return cli.Misused(read);
   const absl::StatusOr<std::string> text = ReadText(arguments.flows);
   if (!text.ok()) return cli.Misused(text.status());
   BulkLoad flows(arguments.flows == "-" ? "standard input" : arguments.flows, *text, {});
@@ -93,6 +111,8 @@ void AddReplayCommand(CLI::App& app, Cli& cli, Action& action) {
                                         "Play captures through a switch of its own, to see what flows do with them; "
                                         "needs neither root nor a running switch");
   replay->add_option("--flows", arguments->flows, "The flows, as for flow add-file")->required()->type_name("FILE");
+  replay->add_option("--groups", arguments->groups, "The groups, as for group add-file")->type_name("FILE");
+  replay->add_option("--meters", arguments->meters, "The meters, as for meter add-file")->type_name("FILE");
   replay
       ->add_option("--in", arguments->inputs,
                    "A capture (pcap or pcapng, Ethernet) and the port that receives it; played in this order")

@@ -165,11 +165,15 @@ std::string WithoutControls(absl::string_view text) {
 
 }  // namespace
 
+absl::Status AtPlace(const TextOptions& options, const TextError& error) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.source, ":", options.line, ":", error.column, ": ", WithoutControls(error.text)));
+}
+
 absl::StatusOr<FlowText> ParseFlow(absl::string_view text, const TextOptions& options) {
   FlowText flow;
   if (const TextError error = FlowParser(options).Parse(text, &flow)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.source, ":", options.line, ":", error.column, ": ", WithoutControls(error.text)));
+    return AtPlace(options, error);
   }
   return flow;
 }

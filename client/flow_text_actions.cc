@@ -168,8 +168,11 @@ TextError ActionParser::SetTos(const Token& token) {
 TextError ActionParser::SetPort(bool source, const Token& token) {
   for (const v1::Field id : {v1::FIELD_TCP_SRC, v1::FIELD_UDP_SRC, v1::FIELD_SCTP_SRC}) {
     if (!Meets(InfoOf(id).options.prerequisite())) continue;
-    return Set(source ? InfoOf(id) : InfoOf(static_cast<v1::Field>(id + 1)), token);
+    TextError error = Set(source ? InfoOf(id) : InfoOf(static_cast<v1::Field>(id + 1)), token);
+    // The port of whichever protocol it is.
+    if (error || !any_packet_) return error;
   }
+  if (any_packet_) return {};
   return At(token.key_column, absl::StrCat(token.key,
                                            " needs a protocol with ports; write tcp, udp or sctp (or tcp6, udp6, "
                                            "sctp6) in the match"));

@@ -23,6 +23,8 @@ class ActionParser {
                google::protobuf::RepeatedPtrField<v1::Action>& out)
       : match_(match), port_names_(port_names), out_(out) {}
 
+  // Of the packet nothing is known: every action may stand, and does what it can.
+  void KnowNothing() { pushed_ = changes_type_ = any_packet_ = true; }
   // Reads all actions that the lexer gives.
   TextError Parse(Lexer lexer);
 
@@ -62,6 +64,7 @@ class ActionParser {
   const MatchParser& match_;
   const PortNames* port_names_;
   google::protobuf::RepeatedPtrField<v1::Action>& out_;
+  bool any_packet_ = false;    // nothing is known of it
   bool pushed_ = false;        // an action so far makes sure of a VLAN tag
   bool changes_type_ = false;  // an action so far changes what is behind the tags
 };

@@ -32,6 +32,10 @@ struct TextError {
   explicit operator bool() const { return !text.empty(); }
 };
 
+struct TextOptions;
+// The error as a status, with where the text stood.
+absl::Status AtPlace(const TextOptions& options, const TextError& error);
+
 // A port's number, or its name, which may stand in quotes.
 absl::StatusOr<uint32_t> ParsePort(absl::string_view what, absl::string_view text, const PortNames& port_names);
 

@@ -85,6 +85,7 @@ TextError ActionParser::Nested(const Token& token, google::protobuf::RepeatedPtr
   ActionParser inner(match_, port_names_, out);
   inner.pushed_ = pushed_;
   inner.changes_type_ = changes_type_;
+  inner.any_packet_ = any_packet_;
   return inner.Parse(Lexer(token.value, token.value_column));
 }
 

@@ -133,6 +133,7 @@ class Player {
     for (uint32_t port = 1; port <= options_.ports; ++port) {
       if (absl::Status status = AddPort(port, NextInput(port, 0)); !status.ok()) return status;
     }
+    if (absl::Status status = LoadGroups(); !status.ok()) return status;
     if (absl::Status status = LoadFlows(flows); !status.ok()) return status;
     for (size_t i = 0; i < options_.inputs.size(); ++i) {
       if (absl::Status status = Play(i); !status.ok()) return status;
@@ -146,11 +147,31 @@ class Player {
     for (const v1::Port& port : ports->ports()) {
       if (absl::Status status = CheckSent(port); !status.ok()) return status;
     }
+    absl::StatusOr<std::vector<v1::Group>> groups = client_->ListGroups();
+    if (!groups.ok()) return groups.status();
+    result->groups = *std::move(groups);
+    absl::StatusOr<std::vector<v1::Meter>> meters = client_->ListMeters();
+    if (!meters.ok()) return meters.status();
+    result->meters = *std::move(meters);
     return client_->VisitFlows({}, [&](const v1::Flow& flow) {
       result->flows.push_back(flow);
       return absl::OkStatus();
     });
   }
+
+  // And meters.
+  absl::Status LoadGroups() {
+    for (const v1::GroupSpec& spec : options_.groups) {
+      if (absl::Status status = client_->UpdateGroup(spec, true).status(); !status.ok()) return Misfit(status);
+    }
+    for (const v1::MeterSpec& spec : options_.meters) {
+      if (absl::Status status = client_->UpdateMeter(spec, true).status(); !status.ok()) return Misfit(status);
+    }
+    return absl::OkStatus();
+  }
+
+  // What the switch refuses of the input is no fault of the switch.
+  static absl::Status Misfit(const absl::Status& status) { return absl::InvalidArgumentError(status.message()); }
 
   absl::Status LoadFlows(BulkLoad& flows) {
     std::vector<std::string> errors;

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/capture.h"
+#include "client/group_text.h"
 #include "sluice/v1/flow.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 
@@ -37,12 +38,16 @@ struct ReplayOptions {
   uint32_t ports = 0;  // 1 to this
   std::string out_dir;
   uint32_t rx_burst = 0;               // 0: the switch's default
+  std::vector<v1::GroupSpec> groups;
+  std::vector<v1::MeterSpec> meters;
   v1::UpdateSettingsRequest settings;  // other than the switch's defaults
   std::function<bool()> interrupted;   // asked now and then
 };
 
 struct ReplayResult {
   std::vector<v1::Flow> flows;  // with final counters, by id
+  std::vector<v1::Group> groups;  // likewise
+  std::vector<v1::Meter> meters;  // likewise
   v1::PacketTotals totals;
 };
 
@@ -58,7 +63,7 @@ absl::StatusOr<ReplayResult> Replay(const ReplayOptions& options, BulkLoad& flow
 // DATA_LOSS with the figures.
 absl::Status CheckConservation(const v1::PacketTotals& totals, uint64_t frames);
 
-// flows.json: flows with counters, misses, malformed, drops by reason.
+// flows.json: flows, groups and meters with counters, misses, malformed, drops by reason.
 std::string ReplayJson(const ReplayResult& result);
 
 }  // namespace sluice::client

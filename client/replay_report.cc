@@ -24,6 +24,30 @@ std::string FlowJson(const v1::Flow& flow) {
                      {"bytes", absl::StrCat(flow.stats().bytes())}});
 }
 
+// [[packets, bytes], …]
+template <typename AllStats>
+std::string CountsJson(const AllStats& all) {
+  std::vector<std::string> counts;
+  for (const auto& stats : all) counts.push_back(absl::StrCat("[", stats.packets(), ", ", stats.bytes(), "]"));
+  return absl::StrCat("[", absl::StrJoin(counts, ", "), "]");
+}
+
+std::string GroupJson(const v1::Group& group) {
+  return JsonObject({{"group_id", absl::StrCat(group.spec().group_id())},
+                     {"group", JsonString(FormatGroupSpec(group.spec()))},
+                     {"packets", absl::StrCat(group.stats().packets())},
+                     {"bytes", absl::StrCat(group.stats().bytes())},
+                     {"buckets", CountsJson(group.bucket_stats())}});
+}
+
+std::string MeterJson(const v1::Meter& meter) {
+  return JsonObject({{"meter_id", absl::StrCat(meter.spec().meter_id())},
+                     {"meter", JsonString(FormatMeterSpec(meter.spec()))},
+                     {"packets", absl::StrCat(meter.stats().packets())},
+                     {"bytes", absl::StrCat(meter.stats().bytes())},
+                     {"bands", CountsJson(meter.band_stats())}});
+}
+
 }  // namespace
 
 std::string ReplayJson(const ReplayResult& result) {
@@ -35,7 +59,12 @@ std::string ReplayJson(const ReplayResult& result) {
     if (reason == "no_flow") misses = count;
     drops.push_back(absl::StrCat(JsonString(reason), ": ", count));
   }
-  return absl::StrCat("{\"flows\": [\n", absl::StrJoin(flows, ",\n"), "\n], \"misses\": ", misses,
+  std::vector<std::string> groups, meters;
+  for (const v1::Group& group : result.groups) groups.push_back(absl::StrCat("  ", GroupJson(group)));
+  for (const v1::Meter& meter : result.meters) meters.push_back(absl::StrCat("  ", MeterJson(meter)));
+  return absl::StrCat("{\"flows\": [\n", absl::StrJoin(flows, ",\n"), "\n], \"groups\": [\n",
+                      absl::StrJoin(groups, ",\n"), "\n], \"meters\": [\n", absl::StrJoin(meters, ",\n"),
+                      "\n], \"misses\": ", misses,
                       ", \"malformed\": ", result.totals.malformed(), ", \"drops\": {", absl::StrJoin(drops, ", "),
                       "}}\n");
 }

@@ -37,10 +37,10 @@ absl::Status CheckConfig(const DataplaneConfig& config) {
   return absl::OkStatus();
 }
 
-// Calls the flow table's housekeeping as long as it lives.
+// Calls the flow table's housekeeping, and sees to it that workers know of links, as long as it lives.
 class Housekeeper {
  public:
-  explicit Housekeeper(FlowTable& flows) : thread_([this, &flows] { Run(flows); }) {}
+  Housekeeper(FlowTable& flows, PortRegistry& ports) : thread_([this, &flows, &ports] { Run(flows, ports); }) {}
   ~Housekeeper() {
     {
       const std::lock_guard lock(mutex_);
@@ -51,10 +51,16 @@ class Housekeeper {
   }
 
  private:
-  void Run(FlowTable& flows) {
+  static constexpr unsigned kRoundsPerLinkCheck = 10;
+
+  void Run(FlowTable& flows, PortRegistry& ports) {
     pthread_setname_np(pthread_self(), "housekeeping");
     std::unique_lock lock(mutex_);
-    while (!stopped_.wait_for(lock, std::chrono::milliseconds(10), [this] { return stop_; })) flows.Housekeep();
+    for (unsigned round = 0; !stopped_.wait_for(lock, std::chrono::milliseconds(10), [this] { return stop_; });
+         ++round) {
+      flows.Housekeep();
+      if (round % kRoundsPerLinkCheck == 0) ports.CheckLinks();
+    }
   }
 
   std::mutex mutex_;
@@ -76,13 +82,15 @@ class Dataplane::Impl {
         engine_({.worker_cpus = placement.worker_cpus,
                  .idle = config.idle,
                  .rx_burst = config.rx_burst,
-                 .flow_cache_entries = config.flow_cache_entries},
+                 .flow_cache_entries = config.flow_cache_entries,
+                 .max_groups = config.max_groups,
+                 .max_meters = config.max_meters},
                 eal_->pool(), flows_, reclaimer_),
         ports_({.workers = static_cast<unsigned>(placement.worker_cpus.size()),
                 .buffer_bytes = config.packet_buffer_bytes,
                 .use_pci = config.use_pci},
                eal_->pool(), engine_),
-        housekeeper_(flows_),
+        housekeeper_(flows_, ports_),
         environment_{.dpdk_version = eal_->Version(), .huge_pages = memory.huge_pages, .tsc_hz = eal_->TscHz()} {
     engine_.Start();
   }
@@ -120,6 +128,8 @@ Dataplane::Dataplane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Dataplane::~Dataplane() = default;
 
 FlowTable& Dataplane::flows() { return impl_->flows(); }
+GroupTable& Dataplane::groups() { return impl_->engine().groups(); }
+MeterTable& Dataplane::meters() { return impl_->engine().meters(); }
 
 absl::Status Dataplane::SetFlowCacheEntries(uint32_t entries) {
   absl::Status status = CheckRange("flow_cache_entries", entries, 0, kMaxFlowCacheEntries);
@@ -157,6 +167,12 @@ const char* DropReasonName(DropReason reason) {
       return "malformed";
     case DropReason::kActionSetFull:
       return "action_set_full";
+    case DropReason::kNoSuchGroup:
+      return "no_such_group";
+    case DropReason::kNoLiveBucket:
+      return "no_live_bucket";
+    case DropReason::kMeter:
+      return "meter";
     case DropReason::kNoBuffers:
       return "no_buffers";
   }

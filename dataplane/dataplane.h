@@ -15,6 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/flow/flow_table.h"
+#include "dataplane/group/group_table.h"
+#include "dataplane/meter/meter_table.h"
 #include "dataplane/port/port_config.h"
 
 namespace sluice {
@@ -32,6 +34,8 @@ enum class IdleMode {
 
 inline constexpr uint32_t kDefaultFlowCacheEntries = 262'144;
 inline constexpr uint32_t kMaxFlowCacheEntries = 1 << 24;
+inline constexpr uint32_t kDefaultGroups = 4096;
+inline constexpr uint32_t kDefaultMeters = 4096;
 
 struct DataplaneConfig {
   HugePages huge_pages = HugePages::kNever;
@@ -47,6 +51,8 @@ struct DataplaneConfig {
   // Answers that a worker remembers, 16 bytes each; rounded up to a power of two; 0: none.
   uint32_t flow_cache_entries = kDefaultFlowCacheEntries;
   FlowTableLimits limits;
+  uint32_t max_groups = kDefaultGroups;
+  uint32_t max_meters = kDefaultMeters;
   ClassifierOptions classifier;
 };
 
@@ -60,8 +66,11 @@ enum class DropReason : uint8_t {
   kMalformed,
   kNoBuffers,
   kActionSetFull,
+  kNoSuchGroup,
+  kNoLiveBucket,
+  kMeter,
 };
-inline constexpr int kDropReasonCount = 8;
+inline constexpr int kDropReasonCount = 11;
 // As in metrics and the API, for example "no_flow".
 const char* DropReasonName(DropReason reason);
 
@@ -100,6 +109,8 @@ class Dataplane {
   ~Dataplane();
 
   FlowTable& flows();
+  GroupTable& groups();
+  MeterTable& meters();
 
   // Of every worker, from its next burst on, empty; 0: none. INVALID_ARGUMENT
   // beyond kMaxFlowCacheEntries.

@@ -14,12 +14,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/flow_service.h"
+#include "server/group_service.h"
 #include "server/listen_address.h"
 #include "server/listen_check.h"
+#include "server/meter_service.h"
 #include "server/port_service.h"
 #include "server/switch_service.h"
 #include "server/table_service.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/meter_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -61,6 +65,8 @@ class ApiServer::Impl {
     services_.push_back(MakePortService(apis.ports, apis.requests));
     services_.push_back(MakeTableService(apis.switch_api, apis.requests));
     services_.push_back(MakeSwitchService(apis.switch_api, apis.requests));
+    services_.push_back(MakeGroupService(apis.groups, apis.requests));
+    services_.push_back(MakeMeterService(apis.meters, apis.requests));
   }
 
   absl::Status Start(std::vector<ListenAddress> addresses, size_t max_request_bytes) {
@@ -91,7 +97,8 @@ class ApiServer::Impl {
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus("", serving);
     for (const char* name : {v1::FlowService::service_full_name(), v1::PortService::service_full_name(),
-                             v1::TableService::service_full_name(), v1::SwitchService::service_full_name()}) {
+                             v1::TableService::service_full_name(), v1::SwitchService::service_full_name(),
+                             v1::GroupService::service_full_name(), v1::MeterService::service_full_name()}) {
       health->SetServingStatus(name, serving);
     }
   }
@@ -136,7 +143,8 @@ size_t MaxRequestBytes(const ApiLimits& limits) {
   constexpr size_t kLongestMatch = 1024;         // every field once, wide ones with masks
   constexpr size_t kLongestAction = 48;          // set_field of an IPv6 address under a mask
   const size_t bytes = limits.batch_items * (kLongestMatch + limits.actions_per_flow * kLongestAction);
-  return std::clamp(bytes, kAtLeast, kAtMost);
+  const size_t group = size_t{limits.buckets_per_group} * limits.actions_per_flow * kLongestAction;
+  return std::clamp(std::max(bytes, group), kAtLeast, kAtMost);
 }
 
 }  // namespace sluice

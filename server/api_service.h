@@ -17,6 +17,8 @@
 #include "absl/time/time.h"
 #include "server/flow_api.h"
 #include "server/flow_watches.h"
+#include "server/group_api.h"
+#include "server/meter_api.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -32,6 +34,8 @@ class ApiServer {
     SwitchApi& switch_api;
     RequestCounters& requests;
     FlowWatches& watches;
+    GroupApi& groups;
+    MeterApi& meters;
   };
 
   // Listens on all addresses, or on none. FAILED_PRECONDITION says which

@@ -34,6 +34,8 @@ constexpr uint64_t kMaxActions = 1024;
 constexpr uint64_t kMaxBatchItems = 50'000;
 constexpr uint64_t kMaxWatchers = 10'000;
 constexpr uint64_t kMaxWatchEvents = 10'000'000;
+constexpr uint64_t kMaxGroups = 65536;
+constexpr uint64_t kMaxBuckets = 1024;
 constexpr uint64_t kMaxNullFrame = 65535;
 
 void ReadApi(YamlSection section, ServerConfig& out) {
@@ -123,6 +125,9 @@ void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("flows", out.dataplane.limits.max_flows, 1, kMaxFlows);
   section.Number("masks_per_table", out.dataplane.limits.max_masks_per_table, 1, kMaxMasks);
   section.Number("actions_per_flow", out.limits.actions_per_flow, 1, kMaxActions);
+  section.Number("groups", out.dataplane.max_groups, 1, kMaxGroups);
+  section.Number("buckets_per_group", out.limits.buckets_per_group, 1, kMaxBuckets);
+  section.Number("meters", out.dataplane.max_meters, 1, kMaxMeterId);
   section.Number("batch_items", out.limits.batch_items, 1, kMaxBatchItems);
   section.Number("watchers", out.limits.watchers, 0, kMaxWatchers);
   section.Number("watch_events", out.dataplane.limits.kept_events, 1, kMaxWatchEvents);

@@ -9,7 +9,7 @@
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
-// convert_port.cc ports, convert_switch.cc settings and what is only read.
+// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only read.
 //
 // Pure; any thread.
 
@@ -26,6 +26,8 @@
 #include "server/violations.h"
 #include "sluice/v1/flow.pb.h"
 #include "sluice/v1/flow_service.pb.h"
+#include "sluice/v1/group_service.pb.h"
+#include "sluice/v1/meter_service.pb.h"
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
@@ -47,6 +49,7 @@ struct ApiLimits {
   uint32_t actions_per_flow = 64;
   uint32_t batch_items = 10'000;
   uint32_t watchers = 64;
+  uint32_t buckets_per_group = 64;
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);
@@ -60,6 +63,9 @@ inline constexpr int kAnyTable = -1;
 // The field "actions" of `parent`; `known` is what the flow's match makes certain, table_id the flow's.
 void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, int table_id, uint32_t max_actions,
                       const Path* parent, ViolationList& violations, ActionList& out);
+// A bucket's, which make an action set; of its packets nothing is known.
+void ActionSetFromProto(const ProtoActions& in, uint32_t max_actions, const Path& parent, ViolationList& violations,
+                        ActionList& out);
 void ActionsToProto(const ActionList& actions, ProtoActions* out);
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
@@ -69,6 +75,14 @@ void FlowKeyFromProto(const v1::FlowKey& in, const Path& path, ViolationList& vi
 void FlowFilterFromProto(const v1::FlowFilter& in, const Path& path, ViolationList& violations, FlowFilter& out);
 void FlowStatsToProto(const FlowStats& stats, v1::FlowStats* out);
 void FlowToProto(const FlowInfo& flow, v1::Flow* out);
+
+void GroupIdFromProto(uint32_t id, const Path& path, ViolationList& violations);
+void GroupSpecFromProto(const v1::GroupSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
+                        GroupSpec& out);
+void GroupToProto(const GroupInfo& group, v1::Group* out);
+void MeterIdFromProto(uint32_t id, const Path& path, ViolationList& violations);
+void MeterSpecFromProto(const v1::MeterSpec& in, const Path& path, ViolationList& violations, MeterSpec& out);
+void MeterToProto(const MeterInfo& meter, v1::Meter* out);
 
 void PortConfigFromProto(const v1::PortSpec& in, const Path& path, ViolationList& violations, PortConfig& out);
 void PortChangeFromProto(const v1::UpdatePortRequest& in, ViolationList& violations, Dataplane::PortChange& out);

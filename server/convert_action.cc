@@ -233,7 +233,7 @@ void UnknownAction(const v1::Action& in, const Path& path, ViolationList& violat
 }
 
 void NotYet(const Path& path, ViolationList& violations) {
-  violations.Add(path, "this version has neither groups nor meters nor packet-in", ViolationList::Kind::kUnimplemented);
+  violations.Add(path, "this version has no packet-in", ViolationList::Kind::kUnimplemented);
 }
 
 void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& path, Action& out) {
@@ -270,7 +270,15 @@ void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& p
     case v1::Action::kGotoTable:
       return GotoFromProto(in.goto_table(), context, Path(path, "goto_table"), out);
     case v1::Action::kGroup:
+      GroupIdFromProto(in.group().group_id(), Path(Path(path, "group"), "group_id"), violations);
+      out.type = ActionType::kGroup;
+      out.port = in.group().group_id();
+      return;
     case v1::Action::kMeter:
+      MeterIdFromProto(in.meter().meter_id(), Path(Path(path, "meter"), "meter_id"), violations);
+      out.type = ActionType::kMeter;
+      out.port = in.meter().meter_id();
+      return;
     case v1::Action::kController:
       return NotYet(path, violations);
     case v1::Action::kWriteActions:
@@ -331,6 +339,30 @@ void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, int tab
     if (out.back().type == ActionType::kGotoTable && i + 1 < in.size()) {
       violations.Add(at, "goto_table is not the last action");
     }
+  }
+}
+
+void ActionSetFromProto(const ProtoActions& in, uint32_t max_actions, const Path& parent, ViolationList& violations,
+                        ActionList& out) {
+  out.clear();
+  if (CountActions(in) > max_actions) {
+    violations.Add(Path(parent, "actions"),
+                   absl::StrCat(CountActions(in), " actions; at most ", max_actions, " (limits.actions_per_flow)"),
+                   ViolationList::Kind::kLimit);
+    return;
+  }
+  KnownHeaders headers;
+  headers.anything = true;
+  ActionContext context{headers, ActionContext::kNoTable, violations};
+  for (int i = 0; i < in.size(); ++i) {
+    const Path at(parent, "actions", i);
+    if (in.Get(i).has_write_actions()) {
+      violations.Add(at, "this action cannot stand in a bucket");
+      continue;
+    }
+    Action& action = out.emplace_back();
+    ActionFromProto(in.Get(i), context, at, action);
+    if (!MayBeDeferred(action.type)) violations.Add(at, "this action cannot stand in a bucket");
   }
 }
 

@@ -24,9 +24,11 @@
 #include "server/config.h"
 #include "server/exit_code.h"
 #include "server/flow_api.h"
+#include "server/group_api.h"
 #include "server/listen_address.h"
 #include "server/listen_check.h"
 #include "server/logging.h"
+#include "server/meter_api.h"
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/port_api.h"
@@ -108,6 +110,8 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   FlowApi flows(dataplane.flows(), config.limits);
   FlowWatches watches(dataplane.flows(), config.limits.watchers, identity.boot_id);
   PortApi ports(dataplane);
+  GroupApi groups(dataplane, config.limits);
+  MeterApi meters(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
 
   std::unique_ptr<MetricsServer> metrics;
@@ -119,7 +123,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     spdlog::info("metrics on {}", metrics->url());
   }
   auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
-                              {flows, ports, switch_api, requests, watches});
+                              {flows, ports, switch_api, requests, watches, groups, meters});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

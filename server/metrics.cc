@@ -168,6 +168,17 @@ void FlowMetrics(const MetricsSnapshot& snapshot, Families& out) {
   out.Add({}, static_cast<double>(snapshot.watch_events_missed));
 }
 
+void PolicyMetrics(const MetricsSnapshot& snapshot, Families& out) {
+  out.Begin(MetricType::Gauge, "sluice_groups", "Groups.");
+  out.Add({}, static_cast<double>(snapshot.groups));
+  out.Begin(MetricType::Gauge, "sluice_groups_limit", "Groups that there may be.");
+  out.Add({}, static_cast<double>(snapshot.max_groups));
+  out.Begin(MetricType::Gauge, "sluice_meters", "Meters.");
+  out.Add({}, static_cast<double>(snapshot.meters));
+  out.Begin(MetricType::Gauge, "sluice_meters_limit", "Meters that there may be.");
+  out.Add({}, static_cast<double>(snapshot.max_meters));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
@@ -181,6 +192,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   WorkerMetrics(snapshot.workers, out);
   TableMetrics(snapshot.tables, snapshot.limits, out);
   FlowMetrics(snapshot, out);
+  PolicyMetrics(snapshot, out);
   return out.Take();
 }
 
@@ -204,7 +216,11 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .limits = flows_.limits(),
                                                   .removals = flows_.removals(),
                                                   .watchers = watches_.open(),
-                                                  .watch_events_missed = watches_.missed()});
+                                                  .watch_events_missed = watches_.missed(),
+                                                  .groups = dataplane_.groups().size(),
+                                                  .max_groups = dataplane_.groups().max_groups(),
+                                                  .meters = dataplane_.meters().size(),
+                                                  .max_meters = dataplane_.meters().max_meters()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

@@ -41,6 +41,10 @@ struct MetricsSnapshot {
   std::array<uint64_t, kFlowRemovalCount> removals{};  // by FlowRemoval
   uint64_t watchers = 0;
   uint64_t watch_events_missed = 0;
+  size_t groups = 0;
+  size_t max_groups = 0;
+  size_t meters = 0;
+  size_t max_meters = 0;
 };
 
 // Without the API's requests.
@@ -50,14 +54,14 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(const Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
+  Metrics(Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
           const FlowWatches& watches, const SwitchIdentity& identity)
       : dataplane_(dataplane), flows_(flows), requests_(requests), watches_(watches), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  const Dataplane& dataplane_;
+  Dataplane& dataplane_;
   const FlowTable& flows_;
   const RequestCounters& requests_;
   const FlowWatches& watches_;

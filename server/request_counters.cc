@@ -15,6 +15,16 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.TableService/ResortMasks",        "sluice.v1.SwitchService/GetSwitch",
     "sluice.v1.SwitchService/GetCapabilities",   "sluice.v1.SwitchService/GetSettings",
     "sluice.v1.SwitchService/UpdateSettings",
+    "sluice.v1.GroupService/CreateGroup",
+    "sluice.v1.GroupService/GetGroup",
+    "sluice.v1.GroupService/UpdateGroup",
+    "sluice.v1.GroupService/DeleteGroup",
+    "sluice.v1.GroupService/ListGroups",
+    "sluice.v1.MeterService/CreateMeter",
+    "sluice.v1.MeterService/GetMeter",
+    "sluice.v1.MeterService/UpdateMeter",
+    "sluice.v1.MeterService/DeleteMeter",
+    "sluice.v1.MeterService/ListMeters",
 };
 
 }  // namespace

@@ -39,8 +39,18 @@ enum class Method : uint8_t {
   kGetCapabilities,
   kGetSettings,
   kUpdateSettings,
+  kCreateGroup,
+  kGetGroup,
+  kUpdateGroup,
+  kDeleteGroup,
+  kListGroups,
+  kCreateMeter,
+  kGetMeter,
+  kUpdateMeter,
+  kDeleteMeter,
+  kListMeters,
 };
-inline constexpr int kMethodCount = 21;
+inline constexpr int kMethodCount = 31;
 
 class RequestCounters {
  public:

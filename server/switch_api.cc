@@ -52,9 +52,7 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   const auto* actions = v1::Action::descriptor()->FindOneofByName("action");
   for (int i = 0; i < actions->field_count(); ++i) {
     const int number = actions->field(i)->number();
-    const bool built = number != v1::Action::kGroupFieldNumber && number != v1::Action::kMeterFieldNumber &&
-                       number != v1::Action::kControllerFieldNumber;
-    if (built) response->add_actions(actions->field(i)->name());
+    if (number != v1::Action::kControllerFieldNumber) response->add_actions(actions->field(i)->name());
   }
   response->set_max_table_id(kMaxTableId);
   response->set_max_flows(flows_.limits().max_flows);
@@ -62,6 +60,10 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   response->set_max_actions_per_flow(limits_.actions_per_flow);
   response->set_max_batch_items(limits_.batch_items);
   response->set_max_ports(Dataplane::kMaxPorts);
+  response->set_max_groups(dataplane_.groups().max_groups());
+  response->set_max_buckets_per_group(limits_.buckets_per_group);
+  response->set_max_meters(dataplane_.meters().max_meters());
+  response->set_max_bands_per_meter(kMaxMeterBands);
   return absl::OkStatus();
 }
 

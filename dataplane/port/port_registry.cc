@@ -108,6 +108,7 @@ absl::StatusOr<PortInfo> PortRegistry::Add(const PortConfig& config) {
   entry.config.number = *number;
   entry.config.rx_queues = entry.device->traits().rx_queues;
   if (absl::Status status = engine_.Attach(*entry.device, *number, StateOf(config)); !status.ok()) return status;
+  engine_.SetLink(*number, entry.device->ReadLink().up);
   const std::lock_guard lock(mutex_);
   return InfoOf(ports_.emplace(*number, std::move(entry)).first->second);
 }
@@ -177,6 +178,12 @@ absl::StatusOr<uint32_t> PortRegistry::NumberOf(const std::string& name) const {
     if (entry.config.name == name) return number;
   }
   return absl::NotFoundError(absl::StrCat("there is no port named \"", name, "\""));
+}
+
+void PortRegistry::CheckLinks() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (const auto& [number, entry] : ports_) engine_.SetLink(number, entry.device->ReadLink().up);
 }
 
 std::vector<PortInfo> PortRegistry::List() const {

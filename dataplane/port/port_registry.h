@@ -43,6 +43,9 @@ class PortRegistry {
   absl::StatusOr<PortInfo> Get(uint32_t number) const;
   absl::StatusOr<uint32_t> NumberOf(const std::string& name) const;
   std::vector<PortInfo> List() const;
+  // Tells the engine which ports have a link, unless a change of a port is under way: now and then, a thread of
+  // its own.
+  void CheckLinks();
 
  private:
   struct Entry {

@@ -35,11 +35,15 @@ std::unique_ptr<rte_ring, FreeRing> NewHandOver() {
 void FreeRing::operator()(rte_ring* ring) const { std::free(ring); }
 
 Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Reclaimer& reclaimer)
-    : reclaimer_(reclaimer), queues_(options.worker_cpus.size()) {
+    : reclaimer_(reclaimer),
+      groups_(static_cast<unsigned>(options.worker_cpus.size()), options.max_groups, reclaimer),
+      meters_(static_cast<unsigned>(options.worker_cpus.size()), options.max_meters, reclaimer),
+      queues_(options.worker_cpus.size()) {
   for (unsigned id = 0; id < options.worker_cpus.size(); ++id) {
     const Worker::Options worker{
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
-    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_));
+    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_,
+                                                groups_.published(), meters_.published()));
   }
   SetFlowCache(options.flow_cache_entries);
   const std::lock_guard lock(mutex_);
@@ -134,6 +138,12 @@ absl::Status Engine::SetState(uint32_t number, const PortState& state) {
   at->state = state;
   Publish();
   return absl::OkStatus();
+}
+
+void Engine::SetLink(uint32_t number, bool up) {
+  const std::lock_guard lock(mutex_);
+  const Entry* entry = Find(number);
+  if (entry != nullptr) entry->attached->link_up.store(up, std::memory_order_relaxed);
 }
 
 void Engine::FlushHandOver(AttachedPort& port) {

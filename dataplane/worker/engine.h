@@ -31,6 +31,8 @@ class Engine {
     IdleMode idle = IdleMode::kAdaptive;
     unsigned rx_burst = kBatch;
     uint32_t flow_cache_entries = 0;  // of each worker; 0: none
+    uint32_t max_groups = kDefaultGroups;
+    uint32_t max_meters = kDefaultMeters;
   };
   struct PortState {
     bool enabled = true;
@@ -54,6 +56,11 @@ class Engine {
   // The final counters. NOT_FOUND.
   absl::StatusOr<PortStats> Detach(uint32_t number);
   absl::Status SetState(uint32_t number, const PortState& state);
+  // Whether the port's device has a link, for groups that watch it; true at first.
+  void SetLink(uint32_t number, bool up);
+
+  GroupTable& groups() { return groups_; }
+  MeterTable& meters() { return meters_; }
 
   // Gives every worker a new flow cache; 0: none.
   void SetFlowCache(uint32_t entries);
@@ -80,6 +87,8 @@ class Engine {
 
   Reclaimer& reclaimer_;
   std::atomic<const Snapshot*> snapshot_{nullptr};
+  GroupTable groups_;
+  MeterTable meters_;
   std::vector<std::unique_ptr<Worker>> workers_;
 
   // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.

@@ -69,6 +69,10 @@ void Executor::Refresh(PacketInHand& packet) {
 void Executor::Do(PacketInHand& packet, const Action& action, bool last) {
   if (IsOutput(action)) {
     Output(packet, action, last);
+  } else if (action.type == ActionType::kGroup) {
+    RunGroup(packet, action.port, last);
+  } else if (action.type == ActionType::kMeter) {
+    Police(packet, action.port);
   } else {
     Change(packet, action);
   }

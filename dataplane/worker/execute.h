@@ -6,6 +6,9 @@
 // it is dropped for the first cause met, or as action_drop if its actions have
 // no output at all.
 //
+// Groups and meters are looked up when they are carried out (execute_group.cc), so that their changes take effect
+// at once. What a bucket does, it does to a copy, unless it changes nothing or nobody needs the packet any more.
+//
 // One a worker, used by that worker only.
 
 #pragma once
@@ -15,6 +18,9 @@
 
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
+#include "dataplane/flow/published_map.h"
+#include "dataplane/group/group.h"
+#include "dataplane/meter/meter.h"
 #include "dataplane/packet/rewrite.h"
 #include "dataplane/worker/action_set.h"
 #include "dataplane/worker/burst.h"
@@ -24,9 +30,20 @@
 
 namespace sluice {
 
+class WorkerClock;
+
+// What is looked up when it is met.
+struct PolicySteps {
+  unsigned worker;
+  const PublishedMap<Group>& groups;
+  const PublishedMap<Meter>& meters;
+  const WorkerClock& clock;
+};
+
 class Executor {
  public:
-  Executor(rte_mempool* pool, Transmitter& transmitter) : pool_(pool), transmitter_(transmitter) {}
+  Executor(rte_mempool* pool, Transmitter& transmitter, const PolicySteps& steps)
+      : pool_(pool), transmitter_(transmitter), steps_(steps) {}
 
   // For a list whose header says all there is to do: takes packets i to end - 1 of
   // the burst, received on snapshot.ports[ingress], and returns true.
@@ -78,9 +95,16 @@ class Executor {
   void OutputField(PacketInHand& packet, const Action& action, bool last);
   void OutputAll(PacketInHand& packet, bool last);
   void Send(PacketInHand& packet, uint8_t port, bool last);
+  void RunGroup(PacketInHand& packet, uint32_t id, bool last);
+  void RunBucket(PacketInHand& packet, const Group::Bucket& bucket, bool last);
+  void RunInOrder(PacketInHand& packet, const ActionList& actions, bool last);
+  bool IsLive(const Snapshot& snapshot, const Group::Bucket& bucket) const;
+  const Group::Bucket* Choose(PacketInHand& packet, const Group& group);
+  void Police(PacketInHand& packet, uint32_t id);
 
   rte_mempool* const pool_;
   Transmitter& transmitter_;
+  const PolicySteps steps_;
   ActionSet set_;
 };
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,6 +38,7 @@ struct AttachedPort {
   std::unique_ptr<PortCounters[]> counters;       // by worker; one more for the control side
   std::unique_ptr<rte_ring, FreeRing> hand_over;  // only if the device has too few transmit queues
   unsigned tx_owner = 0;                          // then: the worker that transmits
+  std::atomic<bool> link_up{true};                // as its owner said last
 };
 
 // A port as one snapshot has it.

@@ -57,8 +57,10 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   watches_ = std::make_unique<FlowWatches>(dataplane_->flows(), kWatchers, identity_.boot_id);
   ports_ = std::make_unique<PortApi>(*dataplane_);
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
+  groups_ = std::make_unique<GroupApi>(*dataplane_, limits);
+  meters_ = std::make_unique<MeterApi>(*dataplane_);
   auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *switch_api_, requests_, *watches_});
+                                 {*flows_, *ports_, *switch_api_, requests_, *watches_, *groups_, *meters_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -80,11 +82,19 @@ ApiTest::ApiTest()
     : flows_(v1::FlowService::NewStub(test_server_.channel())),
       ports_(v1::PortService::NewStub(test_server_.channel())),
       tables_(v1::TableService::NewStub(test_server_.channel())),
-      switch_(v1::SwitchService::NewStub(test_server_.channel())) {}
+      switch_(v1::SwitchService::NewStub(test_server_.channel())),
+      groups_(v1::GroupService::NewStub(test_server_.channel())),
+      meters_(v1::MeterService::NewStub(test_server_.channel())) {}
 
 ApiTest::~ApiTest() {
   v1::DeleteMatchingFlowsResponse deleted;
   EXPECT_TRUE(Call(*flows_, &v1::FlowService::Stub::DeleteMatchingFlows, {}, &deleted).ok());
+  for (const GroupInfo& group : test_server_.dataplane().groups().List(0, SIZE_MAX)) {
+    EXPECT_TRUE(test_server_.dataplane().groups().Delete(group.spec.id).ok());
+  }
+  for (const MeterInfo& meter : test_server_.dataplane().meters().List(0, SIZE_MAX)) {
+    EXPECT_TRUE(test_server_.dataplane().meters().Delete(meter.spec.id).ok());
+  }
   v1::ListPortsResponse ports;
   EXPECT_TRUE(Call(*ports_, &v1::PortService::Stub::ListPorts, {}, &ports).ok());
   for (const v1::Port& port : ports.ports()) {

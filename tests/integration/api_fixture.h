@@ -16,6 +16,8 @@
 #include "server/api_service.h"
 #include "server/switch_api.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/meter_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -54,6 +56,8 @@ class TestServer {
   std::unique_ptr<FlowWatches> watches_;
   std::unique_ptr<PortApi> ports_;
   std::unique_ptr<SwitchApi> switch_api_;
+  std::unique_ptr<GroupApi> groups_;
+  std::unique_ptr<MeterApi> meters_;
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -83,6 +87,8 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<v1::PortService::Stub> ports_;
   std::unique_ptr<v1::TableService::Stub> tables_;
   std::unique_ptr<v1::SwitchService::Stub> switch_;
+  std::unique_ptr<v1::GroupService::Stub> groups_;
+  std::unique_ptr<v1::MeterService::Stub> meters_;
 };
 
 // A flow on UDP over IPv4 to port 2.

@@ -138,9 +138,9 @@ TEST_F(FlowServiceTest, ARangeOfPortsIsOneFlow) {
 
 TEST_F(FlowServiceTest, WhatIsNotBuiltIsUnimplemented) {
   v1::CreateFlowResponse response;
-  v1::CreateFlowRequest group;
-  group.mutable_flow()->add_actions()->mutable_group()->set_group_id(1);
-  const grpc::Status status = Call(*flows_, &Flows::CreateFlow, group, &response);
+  v1::CreateFlowRequest controller;
+  controller.mutable_flow()->add_actions()->mutable_controller();
+  const grpc::Status status = Call(*flows_, &Flows::CreateFlow, controller, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(BadRequestOf(status).field_violations_size(), 1);
 }

@@ -137,13 +137,15 @@ TEST_F(SwitchServiceTest, FieldsThatAreListedAreTakenAndOthersAreNot) {
 
 TEST_F(SwitchServiceTest, ActionsThatAreListedAreTaken) {
   const v1::GetCapabilitiesResponse capabilities = Capabilities();
-  EXPECT_EQ(capabilities.actions_size(), 13);
+  EXPECT_EQ(capabilities.actions_size(), 15);
   for (const std::string& name : capabilities.actions()) {
     v1::FlowSpec spec;
     v1::Action* action = spec.add_actions();
     const auto* field = v1::Action::descriptor()->FindFieldByName(name);
     ASSERT_NE(field, nullptr) << name;
     action->GetReflection()->MutableMessage(action, field);
+    if (name == "group") action->mutable_group()->set_group_id(1);
+    if (name == "meter") action->mutable_meter()->set_meter_id(1);
     if (name == "output") action->mutable_output()->set_port(1);
     if (name == "set_field") action->mutable_set_field()->set_field(v1::FIELD_ETH_DST);
     if (name == "push_vlan") action->mutable_push_vlan()->set_tpid(0x8100);

@@ -85,7 +85,7 @@ class Commands(unittest.TestCase):
 
     def test_exit_codes(self):
         self.assertIn("needs an IPv4 flow", self.ctl("flow", "add", "nw_dst=1.2.3.4,actions=1", code=USAGE))
-        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "actions=group:1", code=REFUSED))
+        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "actions=controller", code=REFUSED))
         self.assertIn("NOT_FOUND", self.ctl("flow", "get", "12345678", code=REFUSED))
         self.assertIn("expected one of --tap", self.ctl("port", "add", "x", code=USAGE))
         self.ctl("flow", code=USAGE)
@@ -138,6 +138,53 @@ class Commands(unittest.TestCase):
         # Nothing is added if one of them is wrong.
         self.ctl("flow", "add", "arp,actions=1", "arp,actions=outptu:1", code=USAGE)
         self.assertEqual(len(self.json("flow", "list")["flows"]), 3)
+
+    def test_groups(self):
+        self.ctl("group", "delete")
+        self.ctl("port", "add", "left", "--number", "3", "--ring")
+        text = "group_id=7,type=select,selection_method=hash,fields(ip_src,ip_dst),bucket=weight:10,watch_port:left,output:2,bucket=actions=mod_nw_dst:10.0.0.1,dec_ttl,output:3"
+        self.assertEqual(self.ctl("group", "add", text, "group_id=8,type=all"), "2 groups added\n")
+        listed = self.ctl("group", "list")
+        self.assertEqual(listed, "n_packets=0, n_bytes=0, group_id=7,type=select,selection_method=hash,fields(ip_src,ip_dst),"
+                                 "bucket=bucket_id:0,weight:10,watch_port:3,actions=output:2,"
+                                 "bucket=bucket_id:1,weight:1,actions=set_field:10.0.0.1->ip_dst,dec_ttl,output:3\n"
+                                 "n_packets=0, n_bytes=0, group_id=8,type=all\n")
+        self.assertIn("ALREADY_EXISTS", self.ctl("group", "add", "group_id=8,type=all", code=REFUSED))
+        # What is listed, counters and all, is read again.
+        for wide in ((), ("-o", "wide")):
+            text = self.ctl(*wide, "group", "list")
+            self.assertEqual(self.ctl("group", "delete"), "2 groups deleted\n")
+            self.assertEqual(self.ctl("group", "add-file", "-", stdin=text), "2 groups loaded\n")
+            self.assertEqual(self.ctl("group", "list"), listed)
+        self.ctl("group", "modify", "group_id=9,type=ff,bucket=watch_group:8,group:8", code=REFUSED)
+        self.assertEqual(self.ctl("group", "modify", "--may-create", "group_id=9,type=ff,bucket=watch_group:8,group:8"), "1 group modified\n")
+        self.assertIn("8 -> 9 -> 8", self.ctl("group", "modify", "group_id=8,type=all,bucket=group:9", code=REFUSED))
+        self.assertEqual(self.json("group", "get", "9")["spec"]["type"], "GROUP_TYPE_FAST_FAILOVER")
+        self.assertEqual(self.ctl("group", "delete", "group_id=9"), "1 group deleted\n")
+        for wrong, said in (("type=all", "expected group_id=1"), ("group_id=1", "expected type="), ("group_id=1,type=any", "is no type of group"),
+                            ("group_id=1,type=all,bucket=wieght:1,output:2", "group:1:28: unknown action"), ("group_id=1,type=all,color=3", "unknown word"),
+                            ("group_id=0,type=all", "group_id"), ("group_id=1,type=select,fields(nose)", "unknown field")):
+            self.assertIn(said, self.ctl("group", "add", wrong, code=USAGE))
+        self.assertIn("exactly one", self.ctl("group", "add", "group_id=1,type=indirect", code=REFUSED))
+        self.ctl("group", "delete")
+
+    def test_meters(self):
+        self.ctl("meter", "delete")
+        text = "meter=1,pktps,burst,stats,bands=type=drop,rate=1000,burst_size=100,type=dscp_remark,rate=10,prec_level=1"
+        self.assertEqual(self.ctl("meter", "add", text, "meter=2,band=type=drop,rate=5"), "2 meters added\n")
+        listed = self.ctl("meter", "list")
+        self.assertEqual(listed, "n_packets=0, n_bytes=0, %s\nn_packets=0, n_bytes=0, meter=2,kbps,stats,bands=type=drop,rate=5\n" % text)
+        for wide in ((), ("-o", "wide")):
+            text = self.ctl(*wide, "meter", "list")
+            self.assertEqual(self.ctl("meter", "delete"), "2 meters deleted\n")
+            self.assertEqual(self.ctl("meter", "add-file", "-", stdin=text), "2 meters loaded\n")
+            self.assertEqual(self.ctl("meter", "list"), listed)
+        self.assertIn("NOT_FOUND", self.ctl("meter", "modify", "meter=3,bands=type=drop,rate=5", code=REFUSED))
+        self.assertEqual(self.json("meter", "get", "meter=2")["spec"]["unit"], "METER_UNIT_KBPS")
+        for wrong, said in (("pktps,bands=type=drop,rate=1", "expected meter=1"), ("meter=1", "no band"), ("meter=1,bands=type=drop", "no rate"),
+                            ("meter=1,bands=type=drop,rate=0", "rate"), ("meter=1,bands=type=dorp,rate=1", "is no type of band"), ("meter=1,rate=3", "belongs to a band")):
+            self.assertIn(said, self.ctl("meter", "add", wrong, code=USAGE))
+        self.ctl("meter", "delete")
 
     def test_modify_and_delete(self):
         self.ctl("flow", "add-file", "-", stdin="priority=1,ip,actions=1\npriority=2,tcp,cookie=7,actions=1\npriority=3,ipv6,actions=1\n")
