@@ -27,7 +27,9 @@ absl::Status CheckRange(const char* what, uint64_t value, uint64_t least, uint64
 absl::Status CheckConfig(const DataplaneConfig& config) {
   // The buffers' size and headroom together must fit 16 bits.
   for (const absl::Status& status :
-       {CheckRange("rx_burst", config.rx_burst, 1, kBatch),
+       {CheckRange("mac_learning.entries", config.macs.entries, 1, kMaxMacEntries),
+        CheckRange("mac_learning.age_seconds", config.macs.age_seconds, 1, kMaxMacAgeSeconds),
+        CheckRange("rx_burst", config.rx_burst, 1, kBatch),
         CheckRange("packet_buffers", config.packet_buffers, 512, 1 << 24),
         CheckRange("packet_buffer_bytes", config.packet_buffer_bytes, 512, 65407),
         CheckRange("flow_cache_entries", config.flow_cache_entries, 0, kMaxFlowCacheEntries),
@@ -37,10 +39,10 @@ absl::Status CheckConfig(const DataplaneConfig& config) {
   return absl::OkStatus();
 }
 
-// Calls the flow table's housekeeping as long as it lives.
+// Calls the housekeeping of flow table and engine as long as it lives.
 class Housekeeper {
  public:
-  explicit Housekeeper(FlowTable& flows) : thread_([this, &flows] { Run(flows); }) {}
+  Housekeeper(FlowTable& flows, Engine& engine) : thread_([this, &flows, &engine] { Run(flows, engine); }) {}
   ~Housekeeper() {
     {
       const std::lock_guard lock(mutex_);
@@ -51,10 +53,13 @@ class Housekeeper {
   }
 
  private:
-  void Run(FlowTable& flows) {
+  void Run(FlowTable& flows, Engine& engine) {
     pthread_setname_np(pthread_self(), "housekeeping");
     std::unique_lock lock(mutex_);
-    while (!stopped_.wait_for(lock, std::chrono::milliseconds(10), [this] { return stop_; })) flows.Housekeep();
+    while (!stopped_.wait_for(lock, std::chrono::milliseconds(10), [this] { return stop_; })) {
+      flows.Housekeep();
+      engine.Housekeep();
+    }
   }
 
   std::mutex mutex_;
@@ -76,13 +81,14 @@ class Dataplane::Impl {
         engine_({.worker_cpus = placement.worker_cpus,
                  .idle = config.idle,
                  .rx_burst = config.rx_burst,
-                 .flow_cache_entries = config.flow_cache_entries},
+                 .flow_cache_entries = config.flow_cache_entries,
+                 .macs = config.macs},
                 eal_->pool(), flows_, reclaimer_),
         ports_({.workers = static_cast<unsigned>(placement.worker_cpus.size()),
                 .buffer_bytes = config.packet_buffer_bytes,
                 .use_pci = config.use_pci},
                eal_->pool(), engine_),
-        housekeeper_(flows_),
+        housekeeper_(flows_, engine_),
         environment_{.dpdk_version = eal_->Version(), .huge_pages = memory.huge_pages, .tsc_hz = eal_->TscHz()} {
     engine_.Start();
   }
@@ -137,6 +143,12 @@ absl::StatusOr<PortInfo> Dataplane::UpdatePort(uint32_t number, const PortChange
 absl::StatusOr<PortInfo> Dataplane::GetPort(uint32_t number) const { return impl_->ports().Get(number); }
 absl::StatusOr<uint32_t> Dataplane::PortNumber(const std::string& name) const { return impl_->ports().NumberOf(name); }
 std::vector<PortInfo> Dataplane::ListPorts() const { return impl_->ports().List(); }
+std::vector<MacEntry> Dataplane::ListMacs(const MacFilter& filter) const {
+  Engine& engine = impl_->engine();
+  return engine.macs().List(filter, engine.NowSeconds());
+}
+size_t Dataplane::FlushMacs(const MacFilter& filter) { return impl_->engine().macs().Flush(filter); }
+MacTableInfo Dataplane::Macs() const { return impl_->engine().macs().Info(); }
 std::vector<WorkerInfo> Dataplane::Workers() const { return impl_->engine().Workers(); }
 PacketTotals Dataplane::Totals() const { return impl_->engine().Totals(); }
 const Dataplane::Environment& Dataplane::environment() const { return impl_->environment(); }
@@ -159,6 +171,8 @@ const char* DropReasonName(DropReason reason) {
       return "action_set_full";
     case DropReason::kNoBuffers:
       return "no_buffers";
+    case DropReason::kReservedAddress:
+      return "reserved_address";
   }
   return "unknown";
 }

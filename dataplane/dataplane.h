@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/flow/flow_table.h"
+#include "dataplane/flow/mac_table.h"
 #include "dataplane/port/port_config.h"
 
 namespace sluice {
@@ -47,6 +48,7 @@ struct DataplaneConfig {
   // Answers that a worker remembers, 16 bytes each; rounded up to a power of two; 0: none.
   uint32_t flow_cache_entries = kDefaultFlowCacheEntries;
   FlowTableLimits limits;
+  MacTableOptions macs;
   ClassifierOptions classifier;
 };
 
@@ -60,8 +62,9 @@ enum class DropReason : uint8_t {
   kMalformed,
   kNoBuffers,
   kActionSetFull,
+  kReservedAddress,  // NORMAL does not forward frames to it
 };
-inline constexpr int kDropReasonCount = 8;
+inline constexpr int kDropReasonCount = 9;
 // As in metrics and the API, for example "no_flow".
 const char* DropReasonName(DropReason reason);
 
@@ -121,6 +124,11 @@ class Dataplane {
   absl::StatusOr<PortInfo> GetPort(uint32_t number) const;
   absl::StatusOr<uint32_t> PortNumber(const std::string& name) const;
   std::vector<PortInfo> ListPorts() const;  // by ascending number
+
+  // What NORMAL has learned.
+  std::vector<MacEntry> ListMacs(const MacFilter& filter) const;
+  size_t FlushMacs(const MacFilter& filter);  // how many
+  MacTableInfo Macs() const;
 
   std::vector<WorkerInfo> Workers() const;
   PacketTotals Totals() const;  // the workers' summed

@@ -35,11 +35,11 @@ std::unique_ptr<rte_ring, FreeRing> NewHandOver() {
 void FreeRing::operator()(rte_ring* ring) const { std::free(ring); }
 
 Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Reclaimer& reclaimer)
-    : reclaimer_(reclaimer), queues_(options.worker_cpus.size()) {
+    : reclaimer_(reclaimer), macs_(options.macs), queues_(options.worker_cpus.size()) {
   for (unsigned id = 0; id < options.worker_cpus.size(); ++id) {
     const Worker::Options worker{
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
-    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_));
+    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_, macs_));
   }
   SetFlowCache(options.flow_cache_entries);
   const std::lock_guard lock(mutex_);
@@ -64,6 +64,12 @@ void Engine::SetFlowCache(uint32_t entries) {
 uint32_t Engine::flow_cache_entries() const {
   const std::lock_guard lock(mutex_);
   return flow_cache_entries_;
+}
+
+void Engine::Housekeep() {
+  const uint32_t now = NowSeconds();
+  if (now != housekept_) macs_.Expire(now);
+  housekept_ = now;
 }
 
 void Engine::Start() {
@@ -123,6 +129,7 @@ absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
     reclaimer_.AfterGrace([unused] { unused->count_down(); });
   }
   unused->wait();
+  macs_.Flush({.port = number});
   FlushHandOver(*port);
   return Sum(*port);
 }

@@ -6,6 +6,7 @@
 
 #include "dataplane/packet/field.h"
 #include "dataplane/port/buffers.h"
+#include "dataplane/worker/normal.h"
 #include "dataplane/worker/prepare.h"
 
 namespace sluice {
@@ -146,6 +147,8 @@ void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
     case ActionType::kOutputAll:
     case ActionType::kOutputFlood:
       return OutputAll(packet, last);
+    case ActionType::kOutputNormal:
+      return OutputNormal(packet, last);
     case ActionType::kOutputInPort:
       return Send(packet, packet.ingress, last);
     case ActionType::kOutputField:
@@ -175,6 +178,15 @@ void Executor::OutputAll(PacketInHand& packet, bool last) {
     const bool last_copy = (rest & (rest - 1)) == 0;
     Send(packet, static_cast<uint8_t>(std::countr_zero(rest)), last && last_copy);
   }
+}
+
+void Executor::OutputNormal(PacketInHand& packet, bool last) {
+  const NormalWay way = FindNormalWay(FrameOf(packet.mbuf), packet.layout, packet.snapshot.ports[packet.ingress].number,
+                                      packet.snapshot, macs_, clock_.Seconds(WorkerClock::Cycles()));
+  if (way.kind == NormalWay::Kind::kReserved) return packet.NotSent(DropReason::kReservedAddress);
+  if (way.kind == NormalWay::Kind::kFlood) return OutputAll(packet, last);
+  if (way.port == packet.ingress) return packet.NotSent(DropReason::kOutputToIngress);
+  Send(packet, way.port, last);
 }
 
 void Executor::Send(PacketInHand& packet, uint8_t port, bool last) {

@@ -15,9 +15,11 @@
 
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
+#include "dataplane/flow/mac_table.h"
 #include "dataplane/packet/rewrite.h"
 #include "dataplane/worker/action_set.h"
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/clock.h"
 #include "dataplane/worker/packet_in_hand.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
@@ -26,7 +28,9 @@ namespace sluice {
 
 class Executor {
  public:
-  Executor(rte_mempool* pool, Transmitter& transmitter) : pool_(pool), transmitter_(transmitter) {}
+  // All outlive it.
+  Executor(rte_mempool* pool, Transmitter& transmitter, MacTable& macs, const WorkerClock& clock)
+      : pool_(pool), transmitter_(transmitter), macs_(macs), clock_(clock) {}
 
   // For a list whose header says all there is to do: takes packets i to end - 1 of
   // the burst, received on snapshot.ports[ingress], and returns true.
@@ -77,10 +81,13 @@ class Executor {
   void OutputTo(PacketInHand& packet, uint32_t number, bool last);
   void OutputField(PacketInHand& packet, const Action& action, bool last);
   void OutputAll(PacketInHand& packet, bool last);
+  void OutputNormal(PacketInHand& packet, bool last);
   void Send(PacketInHand& packet, uint8_t port, bool last);
 
   rte_mempool* const pool_;
   Transmitter& transmitter_;
+  MacTable& macs_;
+  const WorkerClock& clock_;
   ActionSet set_;
 };
 

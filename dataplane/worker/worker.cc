@@ -19,7 +19,7 @@ constexpr uint8_t kFirstTable = 0;
 }  // namespace
 
 Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
-               const std::atomic<const Snapshot*>& snapshot)
+               const std::atomic<const Snapshot*>& snapshot, MacTable& macs)
     : options_(options),
       classifier_(classifier),
       reclaimer_(reclaimer),
@@ -27,7 +27,7 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       sleeper_(options.id),
       hits_(options.id, clock_),
       transmitter_(options.id, pool),
-      executor_(pool, transmitter_),
+      executor_(pool, transmitter_, macs, clock_),
       lookup_(options.id, classifier, counters_),
       pipeline_(classifier, lookup_, executor_, hits_) {}
 

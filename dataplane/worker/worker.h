@@ -59,7 +59,7 @@ class Worker {
 
   // All outlive the worker.
   Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
-         const std::atomic<const Snapshot*>& snapshot);
+         const std::atomic<const Snapshot*>& snapshot, MacTable& macs);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
