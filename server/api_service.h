@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/flow_api.h"
+#include "server/mac_api.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -29,6 +30,7 @@ class ApiServer {
     FlowApi& flows;
     PortApi& ports;
     SwitchApi& switch_api;
+    MacApi& macs;
     RequestCounters& requests;
   };
 

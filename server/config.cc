@@ -117,6 +117,12 @@ void ReadClassifier(YamlSection section, ClassifierOptions& out) {
   section.End();
 }
 
+void ReadMacLearning(YamlSection section, MacTableOptions& out) {
+  section.Number("entries", out.entries, 1, kMaxMacEntries);
+  section.Number("age_seconds", out.age_seconds, 1, kMaxMacAgeSeconds);
+  section.End();
+}
+
 void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("flows", out.dataplane.limits.max_flows, 1, kMaxFlows);
   section.Number("masks_per_table", out.dataplane.limits.max_masks_per_table, 1, kMaxMasks);
@@ -264,6 +270,7 @@ void ReadRoot(YamlSection root, ServerConfig& out) {
   ReadMemory(root.Section("memory"), out.dataplane);
   ReadEal(root.Section("eal"), out.dataplane);
   ReadClassifier(root.Section("classifier"), out.dataplane.classifier);
+  ReadMacLearning(root.Section("mac_learning"), out.dataplane.macs);
   ReadLimits(root.Section("limits"), out);
   ReadPorts(root, out.ports);
   root.End();

@@ -51,12 +51,13 @@ void ReservedFromProto(v1::ReservedPort port, const Path& path, ViolationList& v
       out.type = ActionType::kOutputFlood;
       return;
     case v1::RESERVED_PORT_NORMAL:
-      violations.Add(Path(path, "reserved"), "this version has no MAC learning", ViolationList::Kind::kUnimplemented);
+      out.type = ActionType::kOutputNormal;
       return;
     default:
       violations.Add(Path(path, "reserved"),
                      absl::StrCat("unknown reserved port ", static_cast<int>(port),
-                                  ": RESERVED_PORT_IN_PORT, RESERVED_PORT_ALL or RESERVED_PORT_FLOOD"));
+                                  ": RESERVED_PORT_IN_PORT, RESERVED_PORT_ALL, RESERVED_PORT_FLOOD or "
+                                  "RESERVED_PORT_NORMAL"));
   }
 }
 

@@ -27,6 +27,7 @@
 #include "server/listen_address.h"
 #include "server/listen_check.h"
 #include "server/logging.h"
+#include "server/mac_api.h"
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/port_api.h"
@@ -108,6 +109,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   FlowApi flows(dataplane.flows(), config.limits);
   PortApi ports(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
+  MacApi macs(dataplane);
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
@@ -117,7 +119,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, macs, requests});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

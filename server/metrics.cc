@@ -155,6 +155,23 @@ void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& l
   }
 }
 
+void MacMetrics(const MacTableInfo& macs, Families& out) {
+  out.Begin(MetricType::Gauge, "sluice_mac_entries", "Stations that NORMAL knows.");
+  out.Add({}, macs.entries);
+  out.Begin(MetricType::Gauge, "sluice_mac_entries_limit", "Stations that NORMAL may know.");
+  out.Add({}, macs.options.entries);
+  constexpr CounterOf<MacTableInfo> kCounters[] = {
+      {"sluice_mac_learned_total", "Stations that were new.", &MacTableInfo::learned},
+      {"sluice_mac_moved_total", "Stations that were known behind another port.", &MacTableInfo::moved},
+      {"sluice_mac_evicted_total", "Stations that gave way to others since the table was full.",
+       &MacTableInfo::evicted},
+      {"sluice_mac_expired_total", "Stations that were silent for too long.", &MacTableInfo::expired}};
+  for (const CounterOf<MacTableInfo>& counter : kCounters) {
+    out.Begin(MetricType::Counter, counter.name, counter.help);
+    out.Add({}, static_cast<double>(macs.*counter.field));
+  }
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
@@ -167,6 +184,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   PortMetrics(snapshot.ports, out);
   WorkerMetrics(snapshot.workers, out);
   TableMetrics(snapshot.tables, snapshot.limits, out);
+  MacMetrics(snapshot.macs, out);
   return out.Take();
 }
 
@@ -187,7 +205,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .workers = dataplane_.Workers(),
                                                   .ports = dataplane_.ListPorts(),
                                                   .tables = flows_.Tables(),
-                                                  .limits = flows_.limits()});
+                                                  .limits = flows_.limits(),
+                                                  .macs = dataplane_.Macs()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

@@ -36,6 +36,7 @@ struct MetricsSnapshot {
   std::vector<PortInfo> ports;
   std::vector<TableInfo> tables;
   FlowTableLimits limits;
+  MacTableInfo macs;
 };
 
 // Without the API's requests.

@@ -24,6 +24,8 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.SwitchService/GetCapabilities",
     "sluice.v1.SwitchService/GetSettings",
     "sluice.v1.SwitchService/UpdateSettings",
+    "sluice.v1.MacService/ListMacs",
+    "sluice.v1.MacService/FlushMacs",
 };
 
 }  // namespace

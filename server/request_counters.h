@@ -38,8 +38,10 @@ enum class Method : uint8_t {
   kGetCapabilities,
   kGetSettings,
   kUpdateSettings,
+  kListMacs,
+  kFlushMacs,
 };
-inline constexpr int kMethodCount = 20;
+inline constexpr int kMethodCount = 22;
 
 class RequestCounters {
  public:

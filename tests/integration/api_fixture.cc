@@ -56,8 +56,9 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   flows_ = std::make_unique<FlowApi>(dataplane_->flows(), limits);
   ports_ = std::make_unique<PortApi>(*dataplane_);
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
+  macs_ = std::make_unique<MacApi>(*dataplane_);
   auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *switch_api_, requests_});
+                                 {*flows_, *ports_, *switch_api_, *macs_, requests_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -78,7 +79,8 @@ ApiTest::ApiTest()
     : flows_(v1::FlowService::NewStub(test_server_.channel())),
       ports_(v1::PortService::NewStub(test_server_.channel())),
       tables_(v1::TableService::NewStub(test_server_.channel())),
-      switch_(v1::SwitchService::NewStub(test_server_.channel())) {}
+      switch_(v1::SwitchService::NewStub(test_server_.channel())),
+      macs_(v1::MacService::NewStub(test_server_.channel())) {}
 
 ApiTest::~ApiTest() {
   v1::DeleteMatchingFlowsResponse deleted;
