@@ -142,7 +142,15 @@ absl::StatusOr<PortInfo> Dataplane::UpdatePort(uint32_t number, const PortChange
 }
 absl::StatusOr<PortInfo> Dataplane::GetPort(uint32_t number) const { return impl_->ports().Get(number); }
 absl::StatusOr<uint32_t> Dataplane::PortNumber(const std::string& name) const { return impl_->ports().NumberOf(name); }
+std::string Dataplane::PortName(uint32_t number) const { return impl_->ports().NameOf(number); }
 std::vector<PortInfo> Dataplane::ListPorts() const { return impl_->ports().List(); }
+void Dataplane::ListenForPackets(bool listen) { impl_->engine().ListenForPackets(listen); }
+unsigned Dataplane::TakePackets(unsigned most, const PacketVisitor& visit) {
+  return impl_->engine().TakePackets(most, visit);
+}
+absl::StatusOr<Dataplane::Sent> Dataplane::SendPacket(const PacketToSend& packet) {
+  return impl_->engine().SendPacket(packet);
+}
 std::vector<MacEntry> Dataplane::ListMacs(const MacFilter& filter) const {
   Engine& engine = impl_->engine();
   return engine.macs().List(filter, engine.NowSeconds());
@@ -173,6 +181,10 @@ const char* DropReasonName(DropReason reason) {
       return "no_buffers";
     case DropReason::kReservedAddress:
       return "reserved_address";
+    case DropReason::kNoController:
+      return "no_controller";
+    case DropReason::kControllerQueue:
+      return "controller_queue";
   }
   return "unknown";
 }

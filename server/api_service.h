@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "server/flow_api.h"
 #include "server/mac_api.h"
+#include "server/packet_api.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -31,6 +32,7 @@ class ApiServer {
     PortApi& ports;
     SwitchApi& switch_api;
     MacApi& macs;
+    PacketApi& packets;
     RequestCounters& requests;
   };
 

@@ -32,6 +32,10 @@ constexpr uint64_t kMaxMasks = 8192;  // ListMasks has no pages
 constexpr uint64_t kMaxActions = 1024;
 // So many results, each with counters, still make a reply below gRPC's 4 MiB.
 constexpr uint64_t kMaxBatchItems = 50'000;
+// A client's queue of the longest packets is 65 MB for each thousand.
+constexpr uint64_t kMaxPacketClients = 1024;
+constexpr uint64_t kMaxPacketRate = 1'000'000;
+constexpr uint64_t kMaxPacketQueue = 65'536;
 constexpr uint64_t kMaxNullFrame = 65535;
 
 void ReadApi(YamlSection section, ServerConfig& out) {
@@ -128,6 +132,11 @@ void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("masks_per_table", out.dataplane.limits.max_masks_per_table, 1, kMaxMasks);
   section.Number("actions_per_flow", out.limits.actions_per_flow, 1, kMaxActions);
   section.Number("batch_items", out.limits.batch_items, 1, kMaxBatchItems);
+  section.Number("packet_in_clients", out.limits.packet_in_clients, 1, kMaxPacketClients);
+  section.Number("packet_ins_per_second", out.limits.packet_ins_per_second, 1, kMaxPacketRate);
+  section.Number("packet_in_queue", out.limits.packet_in_queue, 1, kMaxPacketQueue);
+  section.Number("packet_outs_per_second", out.limits.packet_outs_per_second, 1, kMaxPacketRate);
+  section.Number("packet_out_queue", out.limits.packet_out_queue, 1, kMaxPacketQueue);
   section.End();
 }
 

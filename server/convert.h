@@ -44,6 +44,11 @@ inline constexpr int64_t kMaxResortSeconds = 24 * 3600;
 struct ApiLimits {
   uint32_t actions_per_flow = 64;
   uint32_t batch_items = 10'000;
+  uint32_t packet_in_clients = 16;        // that listen at a time
+  uint32_t packet_ins_per_second = 1000;  // of each client
+  uint32_t packet_in_queue = 1000;        // packets that wait for each client
+  uint32_t packet_outs_per_second = 10'000;
+  uint32_t packet_out_queue = 1000;  // packets that wait for a worker
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);

@@ -233,8 +233,18 @@ void UnknownAction(const v1::Action& in, const Path& path, ViolationList& violat
   }
 }
 
+// The packet path's 0 is all of it, too.
+void ControllerFromProto(const v1::ControllerAction& in, const Path& path, ViolationList& violations, Action& out) {
+  constexpr uint32_t kMaxLen = 65'535;
+  if (in.max_len() > kMaxLen) {
+    violations.Add(Path(path, "max_len"), absl::StrCat(in.max_len(), " bytes: 1 to ", kMaxLen, ", or 0 for all"));
+  }
+  out.type = ActionType::kController;
+  out.port = in.max_len();
+}
+
 void NotYet(const Path& path, ViolationList& violations) {
-  violations.Add(path, "this version has neither groups nor meters nor packet-in", ViolationList::Kind::kUnimplemented);
+  violations.Add(path, "this version has neither groups nor meters", ViolationList::Kind::kUnimplemented);
 }
 
 void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& path, Action& out) {
@@ -272,8 +282,9 @@ void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& p
       return GotoFromProto(in.goto_table(), context, Path(path, "goto_table"), out);
     case v1::Action::kGroup:
     case v1::Action::kMeter:
-    case v1::Action::kController:
       return NotYet(path, violations);
+    case v1::Action::kController:
+      return ControllerFromProto(in.controller(), Path(path, "controller"), violations, out);
     case v1::Action::kWriteActions:
       violations.Add(path, "write_actions stands within write_actions");
       return;

@@ -115,6 +115,8 @@ void PortMetrics(const std::vector<PortInfo>& ports, Families& out) {
 void PacketMetrics(const PacketTotals& totals, Families& out) {
   out.Begin(MetricType::Counter, "sluice_packets_received_total", "Packets that workers received.");
   out.Add({}, static_cast<double>(totals.received));
+  out.Begin(MetricType::Counter, "sluice_packets_injected_total", "Packets that controllers sent.");
+  out.Add({}, static_cast<double>(totals.injected));
   out.Begin(MetricType::Counter, "sluice_packets_forwarded_total", "Packets with at least one output.");
   out.Add({}, static_cast<double>(totals.forwarded));
   out.Begin(MetricType::Counter, "sluice_packets_dropped_total", "Packets without an output, each for one reason.");
@@ -155,6 +157,29 @@ void TableMetrics(const std::vector<TableInfo>& tables, const FlowTableLimits& l
   }
 }
 
+void ControllerMetrics(const MetricsSnapshot& snapshot, Families& out) {
+  const PacketApi::Counters& packets = snapshot.packets;
+  uint64_t punted = 0, lost = 0;
+  for (const WorkerInfo& worker : snapshot.workers) {
+    punted += worker.punted;
+    lost += worker.punts_lost;
+  }
+  out.Begin(MetricType::Gauge, "sluice_packet_in_clients", "Controllers that listen to packets.");
+  out.Add({}, static_cast<double>(packets.clients));
+  out.Begin(MetricType::Counter, "sluice_packet_in_total", "Packets that workers queued for controllers.");
+  out.Add({}, static_cast<double>(punted));
+  out.Begin(MetricType::Counter, "sluice_packet_in_delivered_total",
+            "Packets queued for a controller, for each that gets them.");
+  out.Add({}, static_cast<double>(packets.delivered));
+  out.Begin(MetricType::Counter, "sluice_packet_in_dropped_total",
+            "Packets that a controller did not get: its rate, its queue, or (for all) a worker's queue.");
+  out.Add({{"reason", "rate"}}, static_cast<double>(packets.dropped_rate));
+  out.Add({{"reason", "queue"}}, static_cast<double>(packets.dropped_queue));
+  out.Add({{"reason", "worker"}}, static_cast<double>(lost));
+  out.Begin(MetricType::Counter, "sluice_packet_out_refused_total", "Packets of controllers that were too many.");
+  out.Add({}, static_cast<double>(packets.refused));
+}
+
 void MacMetrics(const MacTableInfo& macs, Families& out) {
   out.Begin(MetricType::Gauge, "sluice_mac_entries", "Stations that NORMAL knows.");
   out.Add({}, macs.entries);
@@ -184,6 +209,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   PortMetrics(snapshot.ports, out);
   WorkerMetrics(snapshot.workers, out);
   TableMetrics(snapshot.tables, snapshot.limits, out);
+  ControllerMetrics(snapshot, out);
   MacMetrics(snapshot.macs, out);
   return out.Take();
 }
@@ -206,7 +232,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .ports = dataplane_.ListPorts(),
                                                   .tables = flows_.Tables(),
                                                   .limits = flows_.limits(),
-                                                  .macs = dataplane_.Macs()});
+                                                  .macs = dataplane_.Macs(),
+                                                  .packets = packets_.counters()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

@@ -17,6 +17,7 @@
 #include "dataplane/dataplane.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "server/packet_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
 
@@ -37,6 +38,7 @@ struct MetricsSnapshot {
   std::vector<TableInfo> tables;
   FlowTableLimits limits;
   MacTableInfo macs;
+  PacketApi::Counters packets;
 };
 
 // Without the API's requests.
@@ -46,15 +48,16 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(const Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
-          const SwitchIdentity& identity)
-      : dataplane_(dataplane), flows_(flows), requests_(requests), identity_(identity) {}
+  Metrics(const Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets,
+          const RequestCounters& requests, const SwitchIdentity& identity)
+      : dataplane_(dataplane), flows_(flows), packets_(packets), requests_(requests), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const Dataplane& dataplane_;
   const FlowTable& flows_;
+  const PacketApi& packets_;
   const RequestCounters& requests_;
   const SwitchIdentity& identity_;
 };

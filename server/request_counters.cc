@@ -26,6 +26,8 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.SwitchService/UpdateSettings",
     "sluice.v1.MacService/ListMacs",
     "sluice.v1.MacService/FlushMacs",
+    "sluice.v1.PacketService/WatchPackets",
+    "sluice.v1.PacketService/SendPacket",
 };
 
 }  // namespace

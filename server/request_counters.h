@@ -40,8 +40,10 @@ enum class Method : uint8_t {
   kUpdateSettings,
   kListMacs,
   kFlushMacs,
+  kWatchPackets,
+  kSendPacket,
 };
-inline constexpr int kMethodCount = 22;
+inline constexpr int kMethodCount = 24;
 
 class RequestCounters {
  public:

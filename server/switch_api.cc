@@ -52,8 +52,7 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   const auto* actions = v1::Action::descriptor()->FindOneofByName("action");
   for (int i = 0; i < actions->field_count(); ++i) {
     const int number = actions->field(i)->number();
-    const bool built = number != v1::Action::kGroupFieldNumber && number != v1::Action::kMeterFieldNumber &&
-                       number != v1::Action::kControllerFieldNumber;
+    const bool built = number != v1::Action::kGroupFieldNumber && number != v1::Action::kMeterFieldNumber;
     if (built) response->add_actions(actions->field(i)->name());
   }
   response->set_max_table_id(kMaxTableId);
@@ -62,6 +61,11 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   response->set_max_actions_per_flow(limits_.actions_per_flow);
   response->set_max_batch_items(limits_.batch_items);
   response->set_max_ports(Dataplane::kMaxPorts);
+  response->set_max_macs(dataplane_.Macs().options.entries);
+  response->set_max_packet_in_clients(limits_.packet_in_clients);
+  response->set_max_packet_ins_per_second(limits_.packet_ins_per_second);
+  response->set_max_packet_in_queue(limits_.packet_in_queue);
+  response->set_max_packet_outs_per_second(limits_.packet_outs_per_second);
   return absl::OkStatus();
 }
 

@@ -12,8 +12,6 @@ namespace {
 constexpr uint32_t kMeanLoad = 3;
 // How often a reader looks again at a bucket that is being changed.
 constexpr int kReadTries = 4;
-// How many more buckets are searched for an entry to give way.
-constexpr size_t kReach = 64;
 constexpr uint32_t kRenewSeconds = 1;
 
 constexpr uint64_t kUsed = uint64_t{1} << 60;
@@ -150,16 +148,14 @@ void MacTable::Put(uint64_t key, const Pair& pair, uint32_t port, uint32_t now) 
     return;
   }
   Place place = FreePlace(pair, now);
-  const bool reused = place.bucket != nullptr && place.bucket->keys[place.way].load(kRelaxed) != 0;
-  if (reused) {
+  if (place.bucket == nullptr) {
+    place = Victim(pair, now);
+    evicted_.fetch_add(1, kRelaxed);
+  } else if (place.bucket->keys[place.way].load(kRelaxed) != 0) {
     expired_.fetch_add(1, kRelaxed);
-  } else if (place.bucket == nullptr || count_.fetch_add(1, kRelaxed) >= options_.entries) {
-    if (place.bucket != nullptr) count_.fetch_sub(1, kRelaxed);
-    if (const Place victim = Victim(pair, now); victim.bucket != nullptr) {
-      place = victim;
-    } else if (!EvictNear(*pair[0], now)) {
-      return;
-    }
+  } else if (count_.fetch_add(1, kRelaxed) >= options_.entries) {
+    count_.fetch_sub(1, kRelaxed);
+    if (!MakeRoom(pair, now)) return;
     evicted_.fetch_add(1, kRelaxed);
   }
   place.bucket->values[place.way].store(ValueOf(port, now), kRelaxed);
@@ -190,12 +186,12 @@ MacTable::Place MacTable::FreePlace(const Pair& pair, uint32_t now) {
   return best;
 }
 
-// None if both buckets are empty.
-MacTable::Place MacTable::Victim(const Pair& pair, uint32_t now) {
-  std::array<Place, 2 * kWays> places;
-  std::array<uint64_t, 2 * kWays> values;
+// None if all buckets are empty.
+MacTable::Place MacTable::Victim(std::span<Bucket* const> buckets, uint32_t now) {
+  std::array<Place, kWays * kCandidates> places;
+  std::array<uint64_t, kWays * kCandidates> values;
   int n = 0;
-  for (Bucket* bucket : pair) {
+  for (Bucket* bucket : buckets) {
     for (int way = 0; bucket != nullptr && way < kWays; ++way) {
       if (bucket->keys[way].load(kRelaxed) == 0) continue;
       places[n] = {bucket, way};
@@ -215,19 +211,23 @@ MacTable::Place MacTable::Victim(const Pair& pair, uint32_t now) {
   return victim == kNone ? Place{} : places[victim];
 }
 
-// Takes an entry of the buckets behind it, for a key whose own are empty: the
-// count stays. One of them may be the caller's: it is passed over.
-bool MacTable::EvictNear(const Bucket& bucket, uint32_t now) {
-  const auto start = static_cast<size_t>(&bucket - buckets_.data());
-  for (size_t step = 1; step <= std::min(kReach, buckets_.size()); ++step) {
-    Bucket& other = buckets_[(start + step) % buckets_.size()];
-    if (!Claim(other)) continue;
-    const Place victim = Victim({&other, nullptr}, now);
-    if (victim.bucket != nullptr) other.keys[victim.way].store(0, kRelaxed);
-    Release(other);
-    if (victim.bucket != nullptr) return true;
+// Frees an entry's place, which the caller takes elsewhere: the count stays. Both
+// buckets are the caller's; some behind the first are looked at too. False, rarely:
+// there is no entry, or another worker is at it.
+bool MacTable::MakeRoom(const Pair& pair, uint32_t now) {
+  std::array<Bucket*, kCandidates> buckets = {pair[0], pair[1]};
+  const auto start = static_cast<size_t>(pair[0] - buckets_.data());
+  for (size_t i = 2; i < buckets.size() && i - 1 < buckets_.size(); ++i) {
+    Bucket* const other = &buckets_[(start + i - 1) % buckets_.size()];
+    if (other != pair[1]) buckets[i] = other;
   }
-  return false;
+  const Place victim = Victim(buckets, now);
+  if (victim.bucket == nullptr) return false;
+  const bool others = victim.bucket != pair[0] && victim.bucket != pair[1];
+  if (others && !Claim(*victim.bucket)) return false;
+  const bool still_there = victim.bucket->keys[victim.way].exchange(0, kRelaxed) != 0;
+  if (others) Release(*victim.bucket);
+  return still_there;
 }
 
 void MacTable::Expire(uint32_t now) {

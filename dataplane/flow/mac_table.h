@@ -14,9 +14,9 @@
 // compare-exchange of the value.
 //
 // The bound. With as many stations as there may be, or both buckets full, one
-// gives way: the oldest of the port that has most of the entries there, so that
-// who floods the switch with addresses puts out its own (as in Open vSwitch, which
-// looks at the whole table).
+// gives way, out of these buckets and some more: the oldest of the port that has
+// most of the entries there, so that who floods the switch with addresses puts out
+// its own (as in Open vSwitch, which looks at the whole table).
 //
 // Time is in whole seconds from any instant, the same for all. Find and Learn: any
 // worker; all else: any control thread.
@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -87,6 +88,7 @@ class MacTable {
  private:
   static constexpr int kWays = 7;
   static constexpr int kNone = -1;
+  static constexpr size_t kCandidates = 6;  // buckets among whose entries one gives way
 
   // The first line is all that tells whether a key is there.
   struct alignas(128) Bucket {
@@ -113,8 +115,8 @@ class MacTable {
   void LearnSlowly(uint64_t key, const Pair& pair, uint32_t port, uint32_t now);
   void Put(uint64_t key, const Pair& pair, uint32_t port, uint32_t now);
   Place FreePlace(const Pair& pair, uint32_t now);
-  static Place Victim(const Pair& pair, uint32_t now);
-  bool EvictNear(const Bucket& bucket, uint32_t now);
+  static Place Victim(std::span<Bucket* const> buckets, uint32_t now);
+  bool MakeRoom(const Pair& pair, uint32_t now);
   Pair PairOf(uint64_t key);
 
   const MacTableOptions options_;

@@ -179,6 +179,12 @@ absl::StatusOr<uint32_t> PortRegistry::NumberOf(const std::string& name) const {
   return absl::NotFoundError(absl::StrCat("there is no port named \"", name, "\""));
 }
 
+std::string PortRegistry::NameOf(uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = ports_.find(number);
+  return at == ports_.end() ? "" : at->second.config.name;
+}
+
 std::vector<PortInfo> PortRegistry::List() const {
   const std::lock_guard lock(mutex_);
   std::vector<PortInfo> infos;

@@ -35,7 +35,7 @@ std::unique_ptr<rte_ring, FreeRing> NewHandOver() {
 void FreeRing::operator()(rte_ring* ring) const { std::free(ring); }
 
 Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Reclaimer& reclaimer)
-    : reclaimer_(reclaimer), macs_(options.macs), queues_(options.worker_cpus.size()) {
+    : pool_(pool), reclaimer_(reclaimer), macs_(options.macs), queues_(options.worker_cpus.size()) {
   for (unsigned id = 0; id < options.worker_cpus.size(); ++id) {
     const Worker::Options worker{
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
@@ -225,6 +225,8 @@ std::vector<WorkerInfo> Engine::Workers() const {
                      .flow_cache_hits = counters.flow_cache_hits.Get(),
                      .flow_cache_misses = counters.flow_cache_misses.Get(),
                      .flow_cache_evictions = counters.flow_cache_evictions.Get(),
+                     .punted = counters.punted.Get(),
+                     .punts_lost = counters.punts_lost.Get(),
                      .totals = counters.Read()});
   }
   return infos;
@@ -235,6 +237,7 @@ PacketTotals Engine::Totals() const {
   for (const auto& worker : workers_) {
     const PacketTotals totals = worker->counters().Read();
     sum.received += totals.received;
+    sum.injected += totals.injected;
     sum.forwarded += totals.forwarded;
     sum.malformed += totals.malformed;
     for (int i = 0; i < kDropReasonCount; ++i) sum.drops[i] += totals.drops[i];

@@ -65,6 +65,11 @@ class Engine {
   // What NORMAL has learned, and what the time is there.
   MacTable& macs() { return macs_; }
   uint32_t NowSeconds() const { return clock_.Seconds(WorkerClock::Cycles()); }
+  // As Dataplane's.
+  void ListenForPackets(bool listen);
+  unsigned TakePackets(unsigned most, const Dataplane::PacketVisitor& visit);
+  absl::StatusOr<Dataplane::Sent> SendPacket(const PacketToSend& packet);
+
   // Now and then: forgets stations that are silent.
   void Housekeep();
 
@@ -87,6 +92,7 @@ class Engine {
   PortStats Sum(const AttachedPort& port) const;
   void FlushHandOver(AttachedPort& port);
 
+  rte_mempool* const pool_;
   Reclaimer& reclaimer_;
   std::atomic<const Snapshot*> snapshot_{nullptr};
   const WorkerClock clock_;

@@ -16,6 +16,7 @@
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
 #include "dataplane/flow/mac_table.h"
+#include "dataplane/flow/punt_ring.h"
 #include "dataplane/packet/rewrite.h"
 #include "dataplane/worker/action_set.h"
 #include "dataplane/worker/burst.h"
@@ -29,8 +30,8 @@ namespace sluice {
 class Executor {
  public:
   // All outlive it.
-  Executor(rte_mempool* pool, Transmitter& transmitter, MacTable& macs, const WorkerClock& clock)
-      : pool_(pool), transmitter_(transmitter), macs_(macs), clock_(clock) {}
+  Executor(rte_mempool* pool, Transmitter& transmitter, MacTable& macs, WorkerClock& clock, WorkerCounters& counters)
+      : pool_(pool), transmitter_(transmitter), macs_(macs), clock_(clock), counters_(counters) {}
 
   // For a list whose header says all there is to do: takes packets i to end - 1 of
   // the burst, received on snapshot.ports[ingress], and returns true.
@@ -58,6 +59,9 @@ class Executor {
   void CarrySet(PacketInHand& packet);
   // Brings the packet's key in line with its bytes.
   void Refresh(PacketInHand& packet);
+  // Queues a copy of up to max_len bytes for controllers.
+  void Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len);
+  PuntRing& punts() { return punts_; }
 
  private:
   // As the list's header says. False: the packet's time was over, and it is gone.
@@ -87,7 +91,9 @@ class Executor {
   rte_mempool* const pool_;
   Transmitter& transmitter_;
   MacTable& macs_;
-  const WorkerClock& clock_;
+  WorkerClock& clock_;
+  WorkerCounters& counters_;
+  PuntRing punts_;
   ActionSet set_;
 };
 

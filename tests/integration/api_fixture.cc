@@ -57,8 +57,9 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   ports_ = std::make_unique<PortApi>(*dataplane_);
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
   macs_ = std::make_unique<MacApi>(*dataplane_);
+  packets_ = std::make_unique<PacketApi>(*dataplane_, dataplane_->flows(), limits);
   auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *switch_api_, *macs_, requests_});
+                                 {*flows_, *ports_, *switch_api_, *macs_, *packets_, requests_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -71,6 +72,7 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
 TestServer::~TestServer() {
   channel_.reset();
   server_.reset();
+  packets_.reset();
   dataplane_.reset();
   std::filesystem::remove_all(folder_);
 }
@@ -80,7 +82,8 @@ ApiTest::ApiTest()
       ports_(v1::PortService::NewStub(test_server_.channel())),
       tables_(v1::TableService::NewStub(test_server_.channel())),
       switch_(v1::SwitchService::NewStub(test_server_.channel())),
-      macs_(v1::MacService::NewStub(test_server_.channel())) {}
+      macs_(v1::MacService::NewStub(test_server_.channel())),
+      packets_(v1::PacketService::NewStub(test_server_.channel())) {}
 
 ApiTest::~ApiTest() {
   v1::DeleteMatchingFlowsResponse deleted;

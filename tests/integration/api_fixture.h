@@ -17,6 +17,7 @@
 #include "server/switch_api.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/mac_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -53,6 +54,7 @@ class TestServer {
   std::unique_ptr<PortApi> ports_;
   std::unique_ptr<SwitchApi> switch_api_;
   std::unique_ptr<MacApi> macs_;
+  std::unique_ptr<PacketApi> packets_;
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -83,6 +85,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<v1::TableService::Stub> tables_;
   std::unique_ptr<v1::SwitchService::Stub> switch_;
   std::unique_ptr<v1::MacService::Stub> macs_;
+  std::unique_ptr<v1::PacketService::Stub> packets_;
 };
 
 // A flow on UDP over IPv4 to port 2.
