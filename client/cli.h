@@ -66,6 +66,8 @@ using Action = std::function<int()>;
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
+void AddMacCommands(CLI::App& app, Cli& cli, Action& action);
+void AddPacketCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);

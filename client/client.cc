@@ -11,6 +11,8 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/mac_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -58,7 +60,7 @@ absl::Status ToStatus(const google::rpc::Status& error) {
 
 struct Client::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
-      : options(o), flows(channel), ports(channel), tables(channel), switches(channel) {}
+      : options(o), flows(channel), ports(channel), tables(channel), macs(channel), packets(channel), switches(channel) {}
 
   // One blocking call.
   template <typename Response, typename Stub, typename Request>
@@ -75,6 +77,8 @@ struct Client::Impl {
   v1::FlowService::Stub flows;
   v1::PortService::Stub ports;
   v1::TableService::Stub tables;
+  v1::MacService::Stub macs;
+  v1::PacketService::Stub packets;
   v1::SwitchService::Stub switches;
 };
 
@@ -166,6 +170,29 @@ absl::StatusOr<v1::ListMasksResponse> Client::ListMasks(const v1::ListMasksReque
 }
 absl::StatusOr<v1::ResortMasksResponse> Client::ResortMasks() {
   return impl_->Call(&TableStub::ResortMasks, impl_->tables, v1::ResortMasksRequest());
+}
+
+absl::StatusOr<v1::ListMacsResponse> Client::ListMacs(const v1::ListMacsRequest& request) {
+  return impl_->Call(&v1::MacService::Stub::ListMacs, impl_->macs, request);
+}
+absl::StatusOr<v1::FlushMacsResponse> Client::FlushMacs(const v1::FlushMacsRequest& request) {
+  return impl_->Call(&v1::MacService::Stub::FlushMacs, impl_->macs, request);
+}
+
+absl::Status Client::WatchPackets(const v1::WatchPacketsRequest& request,
+                                  const std::function<bool(const v1::WatchPacketsResponse&)>& visit) {
+  grpc::ClientContext context;
+  const auto reader = impl_->packets.WatchPackets(&context, request);
+  v1::WatchPacketsResponse response;
+  bool wants = true;
+  while (wants && reader->Read(&response)) wants = visit(response);
+  if (wants) return FromGrpc(reader->Finish());
+  context.TryCancel();
+  reader->Finish();
+  return absl::OkStatus();
+}
+absl::StatusOr<v1::SendPacketResponse> Client::SendPacket(const v1::SendPacketRequest& request) {
+  return impl_->Call(&v1::PacketService::Stub::SendPacket, impl_->packets, request);
 }
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {

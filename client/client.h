@@ -21,6 +21,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "sluice/v1/flow_service.pb.h"
+#include "sluice/v1/mac_service.pb.h"
+#include "sluice/v1/packet_service.pb.h"
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
@@ -66,6 +68,15 @@ class Client {
   absl::StatusOr<v1::UpdateTableResponse> UpdateTable(const v1::UpdateTableRequest& request);
   absl::StatusOr<v1::ListMasksResponse> ListMasks(const v1::ListMasksRequest& request);
   absl::StatusOr<v1::ResortMasksResponse> ResortMasks();
+
+  absl::StatusOr<v1::ListMacsResponse> ListMacs(const v1::ListMacsRequest& request);
+  absl::StatusOr<v1::FlushMacsResponse> FlushMacs(const v1::FlushMacsRequest& request);
+
+  // Calls `visit` for what comes until it returns false (then OK) or the switch
+  // ends the call, without a timeout.
+  absl::Status WatchPackets(const v1::WatchPacketsRequest& request,
+                            const std::function<bool(const v1::WatchPacketsResponse&)>& visit);
+  absl::StatusOr<v1::SendPacketResponse> SendPacket(const v1::SendPacketRequest& request);
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();

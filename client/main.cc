@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   sluice::client::AddFlowCommands(app, cli, action);
   sluice::client::AddPortCommands(app, cli, action);
   sluice::client::AddTableCommands(app, cli, action);
+  sluice::client::AddMacCommands(app, cli, action);
+  sluice::client::AddPacketCommands(app, cli, action);
   sluice::client::AddSettingsCommands(app, cli, action);
   sluice::client::AddReplayCommand(app, cli, action);
   sluice::client::AddTopCommand(app, cli, action);
