@@ -84,18 +84,19 @@ int FlushMacs(Cli& cli, const v1::MacFilter& filter) {
 }
 
 void AddFilter(CLI::App* command, const std::shared_ptr<v1::MacFilter>& filter) {
-  command->add_option_function<uint32_t>("--port", [filter](const uint32_t& port) { filter->set_port(port); },
-                                         "Only behind the port with this number");
-  command->add_option_function<uint32_t>("--vlan", [filter](const uint32_t& vlan) { filter->set_vlan_id(vlan); },
-                                         "Only in this VLAN; 0: untagged");
+  command->add_option_function<uint32_t>(
+      "--port", [filter](const uint32_t& port) { filter->set_port(port); }, "Only behind the port with this number");
+  command->add_option_function<uint32_t>(
+      "--vlan", [filter](const uint32_t& vlan) { filter->set_vlan_id(vlan); }, "Only in this VLAN; 0: untagged");
   command
-      ->add_option_function<std::string>("--mac",
-                                         [filter](const std::string& text) {
-                                           uint64_t mac = 0;
-                                           ReadMac(text, mac);
-                                           filter->set_mac(mac);
-                                         },
-                                         "Only this address")
+      ->add_option_function<std::string>(
+          "--mac",
+          [filter](const std::string& text) {
+            uint64_t mac = 0;
+            ReadMac(text, mac);
+            filter->set_mac(mac);
+          },
+          "Only this address")
       ->check([](const std::string& text) {
         uint64_t mac = 0;
         return ReadMac(text, mac);

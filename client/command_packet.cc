@@ -22,8 +22,7 @@ const std::map<std::string, v1::PacketReason> kReasons = {{"action", v1::PACKET_
                                                           {"no_match", v1::PACKET_REASON_NO_MATCH}};
 
 std::string FormatPacket(const v1::Packet& packet) {
-  const absl::Time time =
-      absl::FromUnixSeconds(packet.time().seconds()) + absl::Nanoseconds(packet.time().nanos());
+  const absl::Time time = absl::FromUnixSeconds(packet.time().seconds()) + absl::Nanoseconds(packet.time().nanos());
   std::string text = absl::FormatTime("%H:%M:%E6S", time, absl::LocalTimeZone());
   absl::StrAppend(&text, " in_port=", packet.in_port());
   if (!packet.in_port_name().empty()) absl::StrAppend(&text, "(", packet.in_port_name(), ")");
@@ -120,21 +119,26 @@ void AddPacketIn(CLI::App* packet, Cli& cli, Action& action) {
   const auto count = std::make_shared<uint64_t>(0);
   CLI::App* in = packet->add_subcommand("in", "Print the packets that flows or tables send to controllers");
   const auto number = [in](const char* name, std::function<void(uint32_t)> set, const char* meaning) {
-    return in->add_option_function<uint32_t>(name, [set = std::move(set)](const uint32_t& n) { set(n); }, meaning);
+    return in->add_option_function<uint32_t>(
+        name, [set = std::move(set)](const uint32_t& n) { set(n); }, meaning);
   };
-  number("--max-len", [request](uint32_t n) { request->set_max_len(n); }, "At most so many bytes of each");
-  number("--rate", [request](uint32_t n) { request->set_packets_per_second(n); }, "At most so many a second");
-  number("--queue", [request](uint32_t n) { request->set_queue(n); }, "At most so many wait in the switch");
-  number("--table", [request](uint32_t n) { request->add_table_ids(n); }, "Only from this table");
-  number("--in-port", [request](uint32_t n) { request->add_in_ports(n); }, "Only from the port with this number");
+  number(
+      "--max-len", [request](uint32_t n) { request->set_max_len(n); }, "At most so many bytes of each");
+  number(
+      "--rate", [request](uint32_t n) { request->set_packets_per_second(n); }, "At most so many a second");
+  number(
+      "--queue", [request](uint32_t n) { request->set_queue(n); }, "At most so many wait in the switch");
+  number(
+      "--table", [request](uint32_t n) { request->add_table_ids(n); }, "Only from this table");
+  number(
+      "--in-port", [request](uint32_t n) { request->add_in_ports(n); }, "Only from the port with this number");
   in->add_option_function<std::string>(
         "--reason", [request](const std::string& name) { request->add_reasons(kReasons.at(name)); },
         "Only for this reason: action or no_match")
       ->check(CLI::IsMember(kReasons));
   in->add_option("--count", *count, "End after so many; without it, never");
-  in->callback([&action, &cli, request, count] {
-    action = [&cli, request, count] { return PacketIn(cli, *request, *count); };
-  });
+  in->callback(
+      [&action, &cli, request, count] { action = [&cli, request, count] { return PacketIn(cli, *request, *count); }; });
 }
 
 }  // namespace

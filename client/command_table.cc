@@ -15,9 +15,8 @@
 namespace sluice::client {
 namespace {
 
-const std::map<std::string, v1::MissPolicy> kMissPolicies = {{"drop", v1::MISS_POLICY_DROP},
-                                                             {"continue", v1::MISS_POLICY_CONTINUE},
-                                                             {"controller", v1::MISS_POLICY_CONTROLLER}};
+const std::map<std::string, v1::MissPolicy> kMissPolicies = {
+    {"drop", v1::MISS_POLICY_DROP}, {"continue", v1::MISS_POLICY_CONTINUE}, {"controller", v1::MISS_POLICY_CONTROLLER}};
 
 std::string MissName(v1::MissPolicy policy) {
   for (const auto& [name, value] : kMissPolicies) {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "server/request_counters.h"
 #include "server/mac_api.h"
+#include "server/request_counters.h"
 
 namespace grpc {
 class Service;

@@ -115,13 +115,14 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
-    auto started = MetricsServer::Start(config.metrics_listen,
-                                        std::make_shared<Metrics>(dataplane, dataplane.flows(), packets, requests, identity));
+    auto started = MetricsServer::Start(
+        config.metrics_listen, std::make_shared<Metrics>(dataplane, dataplane.flows(), packets, requests, identity));
     if (!started.ok()) return Fail(ExitCode::kListen, started.status());
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, macs, packets, requests});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
+                              {flows, ports, switch_api, macs, packets, requests});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

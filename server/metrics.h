@@ -48,8 +48,8 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(const Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets,
-          const RequestCounters& requests, const SwitchIdentity& identity)
+  Metrics(const Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets, const RequestCounters& requests,
+          const SwitchIdentity& identity)
       : dataplane_(dataplane), flows_(flows), packets_(packets), requests_(requests), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;

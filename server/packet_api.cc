@@ -40,7 +40,8 @@ void CheckWatch(const v1::WatchPacketsRequest& request, ViolationList& violation
   }
   for (int i = 0; i < request.table_ids_size(); ++i) {
     if (request.table_ids(i) <= kMaxTableId) continue;
-    violations.Add(Path("table_ids", i), absl::StrCat("there is no table ", request.table_ids(i), ": 0 to ", kMaxTableId));
+    violations.Add(Path("table_ids", i),
+                   absl::StrCat("there is no table ", request.table_ids(i), ": 0 to ", kMaxTableId));
   }
   for (int i = 0; i < request.in_ports_size(); ++i) {
     if (request.in_ports(i) <= kMaxPortNumber) continue;

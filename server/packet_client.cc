@@ -15,8 +15,7 @@ bool Holds(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t value
 }  // namespace
 
 bool PacketClient::Wants(const PuntedPacket& packet) const {
-  const int reason =
-      packet.reason == PuntReason::kAction ? v1::PACKET_REASON_ACTION : v1::PACKET_REASON_NO_MATCH;
+  const int reason = packet.reason == PuntReason::kAction ? v1::PACKET_REASON_ACTION : v1::PACKET_REASON_NO_MATCH;
   const auto& reasons = request_.reasons();
   return (reasons.empty() || std::ranges::find(reasons, reason) != reasons.end()) &&
          Holds(request_.table_ids(), packet.table_id) && Holds(request_.in_ports(), packet.in_port);
@@ -36,7 +35,8 @@ PacketClient::Admission PacketClient::Admit(absl::Time now) {
 void PacketClient::Queue(const v1::Packet& packet) {
   const std::lock_guard lock(mutex_);
   v1::Packet& mine = queue_.emplace_back(packet);
-  if (request_.max_len() != 0 && mine.data().size() > request_.max_len()) mine.mutable_data()->resize(request_.max_len());
+  if (request_.max_len() != 0 && mine.data().size() > request_.max_len())
+    mine.mutable_data()->resize(request_.max_len());
 }
 
 void PacketClient::Notify(uint64_t lost) {

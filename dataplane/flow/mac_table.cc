@@ -86,8 +86,8 @@ uint32_t MacTable::Find(uint64_t mac, uint16_t vlan, uint32_t now) const {
 
 bool MacTable::Claim(Bucket& bucket) {
   uint32_t sequence = bucket.sequence.load(kRelaxed);
-  if (sequence % 2 != 0 || !bucket.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acquire,
-                                                                    kRelaxed)) {
+  if (sequence % 2 != 0 ||
+      !bucket.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acquire, kRelaxed)) {
     return false;
   }
   std::atomic_thread_fence(std::memory_order_release);
@@ -110,7 +110,8 @@ bool MacTable::Renew(Bucket& bucket, uint64_t key, uint32_t port, uint32_t now, 
   found = true;
   uint64_t value = bucket.values[way].load(kRelaxed);
   if (PortIn(value) != port || IsExpired(value, now)) return false;
-  if (AgeOf(value, now) >= kRenewSeconds) bucket.values[way].compare_exchange_strong(value, ValueOf(port, now), kRelaxed);
+  if (AgeOf(value, now) >= kRenewSeconds)
+    bucket.values[way].compare_exchange_strong(value, ValueOf(port, now), kRelaxed);
   return true;
 }
 

@@ -181,8 +181,7 @@ unsigned Worker::RunInjections(const Snapshot& snapshot) {
 
 void Worker::RunInjection(const Snapshot& snapshot, Injection& injection) {
   const TableView view = classifier_.View();
-  const uint8_t ingress =
-      injection.in_port == 0 ? Snapshot::kNoIngress : snapshot.IndexOf(injection.in_port);
+  const uint8_t ingress = injection.in_port == 0 ? Snapshot::kNoIngress : snapshot.IndexOf(injection.in_port);
   TakeUp(&injection.mbuf, 1);
   burst_.mbufs[0] = injection.mbuf;
   burst_.count = 1;

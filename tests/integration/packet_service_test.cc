@@ -291,8 +291,8 @@ TEST_F(PacketServiceTest, StationsAreListedInPagesAndFlushed) {
     }
     list.set_page_token(page.next_page_token());
   } while (!list.page_token().empty());
-  EXPECT_THAT(macs, ::testing::ElementsAre(0x020000000001, 0x020000000002, 0x020000000003, 0x020000000004,
-                                           0x020000000005));
+  EXPECT_THAT(macs,
+              ::testing::ElementsAre(0x020000000001, 0x020000000002, 0x020000000003, 0x020000000004, 0x020000000005));
   EXPECT_EQ(page.table().entries(), 5u);
   EXPECT_EQ(page.table().max_entries(), 8192u);
   v1::FlushMacsRequest flush;

@@ -205,8 +205,13 @@ grpc::Status Health(const std::string& service, std::string* response) {
 
 TEST_F(SwitchServiceTest, HealthKnowsEveryService) {
   ApiServer& server = test_server_.server();
-  const std::string services[] = {"", "sluice.v1.FlowService", "sluice.v1.PortService", "sluice.v1.TableService",
-                                  "sluice.v1.SwitchService", "sluice.v1.MacService", "sluice.v1.PacketService"};
+  const std::string services[] = {"",
+                                  "sluice.v1.FlowService",
+                                  "sluice.v1.PortService",
+                                  "sluice.v1.TableService",
+                                  "sluice.v1.SwitchService",
+                                  "sluice.v1.MacService",
+                                  "sluice.v1.PacketService"};
   for (const bool serving : {true, false, true}) {
     server.SetServing(serving);
     for (const std::string& service : services) {

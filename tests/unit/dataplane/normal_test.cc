@@ -104,8 +104,8 @@ TEST_F(NormalTest, GroupsAreNotLearned) {
 
 TEST_F(NormalTest, KeepsReservedAddressesToItselfAndLearnsNothingThere) {
   AddNormal();
-  for (const uint64_t reserved : {0x0180c2000000, 0x0180c200000e, 0x0180c200000f, 0x01000ccccccc, 0x01000cccccc7,
-                                  0x00e02b000004}) {
+  for (const uint64_t reserved :
+       {0x0180c2000000, 0x0180c200000e, 0x0180c200000f, 0x01000ccccccc, 0x01000cccccc7, 0x00e02b000004}) {
     EXPECT_THAT(WaysOf(1, FrameFrom(kA, reserved)), IsEmpty()) << std::hex << reserved;
   }
   EXPECT_EQ(switch_.Drops(DropReason::kReservedAddress), 6u);

@@ -171,7 +171,8 @@ TEST(MacTable, SaysWhatANaiveTableSays) {
       std::erase_if(model, [&](const auto& each) { return each.second.port == port; });
     }
     if (step % 1000 == 0) {
-      const auto alive = std::count_if(model.begin(), model.end(), [&](const auto& each) { return now - each.second.when < kAge; });
+      const auto alive =
+          std::count_if(model.begin(), model.end(), [&](const auto& each) { return now - each.second.when < kAge; });
       ASSERT_THAT(table.List({}, now), SizeIs(alive));
     }
   }
