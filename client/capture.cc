@@ -68,6 +68,15 @@ absl::StatusOr<CaptureInfo> ReadCapture(const std::string& path) {
   return info;
 }
 
+absl::StatusOr<std::vector<std::string>> ReadCaptureFrames(const std::string& path) {
+  std::vector<std::string> frames;
+  const absl::Status status = ReadFrames(path, [&](const pcap_pkthdr* header, const u_char* data) {
+    frames.emplace_back(reinterpret_cast<const char*>(data), header->caplen);
+  });
+  if (!status.ok()) return status;
+  return frames;
+}
+
 absl::Status JoinCaptures(const std::vector<std::string>& parts, const std::string& out) {
   const Reader form(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
   const Writer writer(pcap_dump_open(form.get(), out.c_str()));

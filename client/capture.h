@@ -27,6 +27,9 @@ struct CaptureInfo {
 // Reads the whole file. Errors begin with the path.
 absl::StatusOr<CaptureInfo> ReadCapture(const std::string& path);
 
+// Its frames, in order.
+absl::StatusOr<std::vector<std::string>> ReadCaptureFrames(const std::string& path);
+
 // Writes the frames of several captures of Ethernet, in order, into one pcap
 // file; of none, an empty one.
 absl::Status JoinCaptures(const std::vector<std::string>& parts, const std::string& out);

@@ -70,6 +70,8 @@ void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddGroupCommands(CLI::App& app, Cli& cli, Action& action);
 void AddMeterCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
+void AddMacCommands(CLI::App& app, Cli& cli, Action& action);
+void AddPacketCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);

@@ -12,7 +12,9 @@
 #include "google/rpc/status.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/mac_service.grpc.pb.h"
 #include "sluice/v1/meter_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -60,7 +62,15 @@ absl::Status ToStatus(const google::rpc::Status& error) {
 
 struct Client::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
-      : options(o), flows(channel), ports(channel), tables(channel), switches(channel), groups(channel), meters(channel) {}
+      : options(o),
+        flows(channel),
+        ports(channel),
+        tables(channel),
+        macs(channel),
+        packets(channel),
+        switches(channel),
+        groups(channel),
+        meters(channel) {}
 
   // One blocking call.
   template <typename Response, typename Stub, typename Request>
@@ -77,6 +87,8 @@ struct Client::Impl {
   v1::FlowService::Stub flows;
   v1::PortService::Stub ports;
   v1::TableService::Stub tables;
+  v1::MacService::Stub macs;
+  v1::PacketService::Stub packets;
   v1::SwitchService::Stub switches;
   v1::GroupService::Stub groups;
   v1::MeterService::Stub meters;
@@ -254,6 +266,29 @@ absl::StatusOr<std::vector<v1::Meter>> Client::ListMeters() {
     request.set_page_token(page->next_page_token());
   } while (!request.page_token().empty());
   return all;
+}
+
+absl::StatusOr<v1::ListMacsResponse> Client::ListMacs(const v1::ListMacsRequest& request) {
+  return impl_->Call(&v1::MacService::Stub::ListMacs, impl_->macs, request);
+}
+absl::StatusOr<v1::FlushMacsResponse> Client::FlushMacs(const v1::FlushMacsRequest& request) {
+  return impl_->Call(&v1::MacService::Stub::FlushMacs, impl_->macs, request);
+}
+
+absl::Status Client::WatchPackets(const v1::WatchPacketsRequest& request,
+                                  const std::function<bool(const v1::WatchPacketsResponse&)>& visit) {
+  grpc::ClientContext context;
+  const auto reader = impl_->packets.WatchPackets(&context, request);
+  v1::WatchPacketsResponse response;
+  bool wants = true;
+  while (wants && reader->Read(&response)) wants = visit(response);
+  if (wants) return FromGrpc(reader->Finish());
+  context.TryCancel();
+  reader->Finish();
+  return absl::OkStatus();
+}
+absl::StatusOr<v1::SendPacketResponse> Client::SendPacket(const v1::SendPacketRequest& request) {
+  return impl_->Call(&v1::PacketService::Stub::SendPacket, impl_->packets, request);
 }
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {

@@ -23,7 +23,9 @@
 #include "absl/time/time.h"
 #include "sluice/v1/flow_service.pb.h"
 #include "sluice/v1/group_service.pb.h"
+#include "sluice/v1/mac_service.pb.h"
 #include "sluice/v1/meter_service.pb.h"
+#include "sluice/v1/packet_service.pb.h"
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
@@ -83,6 +85,14 @@ class Client {
   absl::StatusOr<v1::Meter> UpdateMeter(const v1::MeterSpec& spec, bool may_create);
   absl::StatusOr<v1::Meter> DeleteMeter(uint32_t id);
   absl::StatusOr<std::vector<v1::Meter>> ListMeters();
+  absl::StatusOr<v1::ListMacsResponse> ListMacs(const v1::ListMacsRequest& request);
+  absl::StatusOr<v1::FlushMacsResponse> FlushMacs(const v1::FlushMacsRequest& request);
+
+  // Calls `visit` for what comes until it returns false (then OK) or the switch
+  // ends the call, without a timeout.
+  absl::Status WatchPackets(const v1::WatchPacketsRequest& request,
+                            const std::function<bool(const v1::WatchPacketsResponse&)>& visit);
+  absl::StatusOr<v1::SendPacketResponse> SendPacket(const v1::SendPacketRequest& request);
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();

@@ -15,8 +15,8 @@
 namespace sluice::client {
 namespace {
 
-const std::map<std::string, v1::MissPolicy> kMissPolicies = {{"drop", v1::MISS_POLICY_DROP},
-                                                             {"continue", v1::MISS_POLICY_CONTINUE}};
+const std::map<std::string, v1::MissPolicy> kMissPolicies = {
+    {"drop", v1::MISS_POLICY_DROP}, {"continue", v1::MISS_POLICY_CONTINUE}, {"controller", v1::MISS_POLICY_CONTROLLER}};
 
 std::string MissName(v1::MissPolicy policy) {
   for (const auto& [name, value] : kMissPolicies) {
@@ -71,7 +71,10 @@ int SetTable(Cli& cli, const v1::UpdateTableRequest& request) {
     std::cout << ToJson(*response) << "\n";
   } else {
     std::cout << "table " << request.table_id() << ": packets without a flow "
-              << (request.miss_policy() == v1::MISS_POLICY_DROP ? "are dropped" : "go on in the next table") << "\n";
+              << (request.miss_policy() == v1::MISS_POLICY_DROP         ? "are dropped"
+                  : request.miss_policy() == v1::MISS_POLICY_CONTROLLER ? "go to controllers"
+                                                                        : "go on in the next table")
+              << "\n";
   }
   return kOk;
 }
@@ -123,7 +126,7 @@ void AddTableCommands(CLI::App& app, Cli& cli, Action& action) {
       ->required();
   set->add_option_function<std::string>(
          "--miss", [change](const std::string& name) { change->set_miss_policy(kMissPolicies.at(name)); },
-         "drop, or continue: in the table with the next number")
+         "drop, controller, or continue: in the table with the next number")
       ->required()
       ->check(CLI::IsMember(kMissPolicies));
   set->callback([&action, &cli, change] { action = [&cli, change] { return SetTable(cli, *change); }; });

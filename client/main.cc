@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
   sluice::client::AddTableCommands(app, cli, action);
   sluice::client::AddGroupCommands(app, cli, action);
   sluice::client::AddMeterCommands(app, cli, action);
+  sluice::client::AddMacCommands(app, cli, action);
+  sluice::client::AddPacketCommands(app, cli, action);
   sluice::client::AddSettingsCommands(app, cli, action);
   sluice::client::AddReplayCommand(app, cli, action);
   sluice::client::AddTopCommand(app, cli, action);

@@ -27,7 +27,9 @@ absl::Status CheckRange(const char* what, uint64_t value, uint64_t least, uint64
 absl::Status CheckConfig(const DataplaneConfig& config) {
   // The buffers' size and headroom together must fit 16 bits.
   for (const absl::Status& status :
-       {CheckRange("rx_burst", config.rx_burst, 1, kBatch),
+       {CheckRange("mac_learning.entries", config.macs.entries, 1, kMaxMacEntries),
+        CheckRange("mac_learning.age_seconds", config.macs.age_seconds, 1, kMaxMacAgeSeconds),
+        CheckRange("rx_burst", config.rx_burst, 1, kBatch),
         CheckRange("packet_buffers", config.packet_buffers, 512, 1 << 24),
         CheckRange("packet_buffer_bytes", config.packet_buffer_bytes, 512, 65407),
         CheckRange("flow_cache_entries", config.flow_cache_entries, 0, kMaxFlowCacheEntries),
@@ -37,10 +39,11 @@ absl::Status CheckConfig(const DataplaneConfig& config) {
   return absl::OkStatus();
 }
 
-// Calls the flow table's housekeeping, and sees to it that workers know of links, as long as it lives.
+// Calls the housekeeping of flow table and engine, and sees to it that workers know of links, as long as it lives.
 class Housekeeper {
  public:
-  Housekeeper(FlowTable& flows, PortRegistry& ports) : thread_([this, &flows, &ports] { Run(flows, ports); }) {}
+  Housekeeper(FlowTable& flows, Engine& engine, PortRegistry& ports)
+      : thread_([this, &flows, &engine, &ports] { Run(flows, engine, ports); }) {}
   ~Housekeeper() {
     {
       const std::lock_guard lock(mutex_);
@@ -53,12 +56,13 @@ class Housekeeper {
  private:
   static constexpr unsigned kRoundsPerLinkCheck = 10;
 
-  void Run(FlowTable& flows, PortRegistry& ports) {
+  void Run(FlowTable& flows, Engine& engine, PortRegistry& ports) {
     pthread_setname_np(pthread_self(), "housekeeping");
     std::unique_lock lock(mutex_);
     for (unsigned round = 0; !stopped_.wait_for(lock, std::chrono::milliseconds(10), [this] { return stop_; });
          ++round) {
       flows.Housekeep();
+      engine.Housekeep();
       if (round % kRoundsPerLinkCheck == 0) ports.CheckLinks();
     }
   }
@@ -84,13 +88,14 @@ class Dataplane::Impl {
                  .rx_burst = config.rx_burst,
                  .flow_cache_entries = config.flow_cache_entries,
                  .max_groups = config.max_groups,
-                 .max_meters = config.max_meters},
+                 .max_meters = config.max_meters,
+                 .macs = config.macs},
                 eal_->pool(), flows_, reclaimer_),
         ports_({.workers = static_cast<unsigned>(placement.worker_cpus.size()),
                 .buffer_bytes = config.packet_buffer_bytes,
                 .use_pci = config.use_pci},
                eal_->pool(), engine_),
-        housekeeper_(flows_, ports_),
+        housekeeper_(flows_, engine_, ports_),
         environment_{.dpdk_version = eal_->Version(), .huge_pages = memory.huge_pages, .tsc_hz = eal_->TscHz()} {
     engine_.Start();
   }
@@ -146,7 +151,21 @@ absl::StatusOr<PortInfo> Dataplane::UpdatePort(uint32_t number, const PortChange
 }
 absl::StatusOr<PortInfo> Dataplane::GetPort(uint32_t number) const { return impl_->ports().Get(number); }
 absl::StatusOr<uint32_t> Dataplane::PortNumber(const std::string& name) const { return impl_->ports().NumberOf(name); }
+std::string Dataplane::PortName(uint32_t number) const { return impl_->ports().NameOf(number); }
 std::vector<PortInfo> Dataplane::ListPorts() const { return impl_->ports().List(); }
+void Dataplane::ListenForPackets(bool listen) { impl_->engine().ListenForPackets(listen); }
+unsigned Dataplane::TakePackets(unsigned most, const PacketVisitor& visit) {
+  return impl_->engine().TakePackets(most, visit);
+}
+absl::StatusOr<Dataplane::Sent> Dataplane::SendPacket(const PacketToSend& packet) {
+  return impl_->engine().SendPacket(packet);
+}
+std::vector<MacEntry> Dataplane::ListMacs(const MacFilter& filter) const {
+  Engine& engine = impl_->engine();
+  return engine.macs().List(filter, engine.NowSeconds());
+}
+size_t Dataplane::FlushMacs(const MacFilter& filter) { return impl_->engine().macs().Flush(filter); }
+MacTableInfo Dataplane::Macs() const { return impl_->engine().macs().Info(); }
 std::vector<WorkerInfo> Dataplane::Workers() const { return impl_->engine().Workers(); }
 PacketTotals Dataplane::Totals() const { return impl_->engine().Totals(); }
 const Dataplane::Environment& Dataplane::environment() const { return impl_->environment(); }
@@ -175,6 +194,12 @@ const char* DropReasonName(DropReason reason) {
       return "meter";
     case DropReason::kNoBuffers:
       return "no_buffers";
+    case DropReason::kReservedAddress:
+      return "reserved_address";
+    case DropReason::kNoController:
+      return "no_controller";
+    case DropReason::kControllerQueue:
+      return "controller_queue";
   }
   return "unknown";
 }

@@ -7,14 +7,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/flow/flow_table.h"
+#include "dataplane/flow/injection.h"
+#include "dataplane/flow/mac_table.h"
+#include "dataplane/flow/punt_ring.h"
 #include "dataplane/group/group_table.h"
 #include "dataplane/meter/meter_table.h"
 #include "dataplane/port/port_config.h"
@@ -53,6 +58,7 @@ struct DataplaneConfig {
   FlowTableLimits limits;
   uint32_t max_groups = kDefaultGroups;
   uint32_t max_meters = kDefaultMeters;
+  MacTableOptions macs;
   ClassifierOptions classifier;
 };
 
@@ -69,14 +75,18 @@ enum class DropReason : uint8_t {
   kNoSuchGroup,
   kNoLiveBucket,
   kMeter,
+  kReservedAddress,  // NORMAL does not forward frames to it
+  kNoController,     // for controllers only, and none listens
+  kControllerQueue,  // for controllers only, and the worker's queue to them is full
 };
-inline constexpr int kDropReasonCount = 11;
+inline constexpr int kDropReasonCount = 14;
 // As in metrics and the API, for example "no_flow".
 const char* DropReasonName(DropReason reason);
 
 struct PacketTotals {
   uint64_t received = 0;
-  uint64_t forwarded = 0;  // packets with at least one output
+  uint64_t injected = 0;   // packets that controllers sent: received + injected = forwarded + drops
+  uint64_t forwarded = 0;  // packets with at least one output, a controller that listens among them
   uint64_t drops[kDropReasonCount] = {};
   // Packets, forwarded or dropped, whose headers contradict their own length; found
   // in headers that some flow looks at or rewrites, others are not parsed.
@@ -95,6 +105,8 @@ struct WorkerInfo {
   uint64_t flow_cache_hits = 0;       // packets
   uint64_t flow_cache_misses = 0;     // packets
   uint64_t flow_cache_evictions = 0;  // answers that held and gave way to others
+  uint64_t punted = 0;                // copies of packets queued for controllers
+  uint64_t punts_lost = 0;            // copies that the full queue did not take
   PacketTotals totals;
 };
 
@@ -131,7 +143,28 @@ class Dataplane {
   absl::StatusOr<PortInfo> UpdatePort(uint32_t number, const PortChange& change);
   absl::StatusOr<PortInfo> GetPort(uint32_t number) const;
   absl::StatusOr<uint32_t> PortNumber(const std::string& name) const;
-  std::vector<PortInfo> ListPorts() const;  // by ascending number
+  std::string PortName(uint32_t number) const;  // empty: there is none
+  std::vector<PortInfo> ListPorts() const;      // by ascending number
+
+  // What NORMAL has learned.
+  std::vector<MacEntry> ListMacs(const MacFilter& filter) const;
+  size_t FlushMacs(const MacFilter& filter);  // how many
+  MacTableInfo Macs() const;
+
+  // Packets for controllers are queued from when somebody listens, at first nobody.
+  void ListenForPackets(bool listen);
+  // Takes up to `most` of what each worker has queued, in its order. One thread at a time.
+  using PacketVisitor = std::function<void(const PuntedPacket& packet, std::span<const uint8_t> bytes)>;
+  unsigned TakePackets(unsigned most, const PacketVisitor& visit);
+
+  // Has a worker carry out the actions on a packet; waits for it, some microseconds if
+  // it is not asleep. Packets sent one after another keep their order. NOT_FOUND: no
+  // such in_port; RESOURCE_EXHAUSTED: no packet buffers.
+  struct Sent {
+    bool forwarded = false;
+    DropReason cause{};  // else: why not
+  };
+  absl::StatusOr<Sent> SendPacket(const PacketToSend& packet);
 
   std::vector<WorkerInfo> Workers() const;
   PacketTotals Totals() const;  // the workers' summed

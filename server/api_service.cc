@@ -17,13 +17,17 @@
 #include "server/group_service.h"
 #include "server/listen_address.h"
 #include "server/listen_check.h"
+#include "server/mac_service.h"
 #include "server/meter_service.h"
+#include "server/packet_service.h"
 #include "server/port_service.h"
 #include "server/switch_service.h"
 #include "server/table_service.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/mac_service.grpc.pb.h"
 #include "sluice/v1/meter_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -67,6 +71,8 @@ class ApiServer::Impl {
     services_.push_back(MakeSwitchService(apis.switch_api, apis.requests));
     services_.push_back(MakeGroupService(apis.groups, apis.requests));
     services_.push_back(MakeMeterService(apis.meters, apis.requests));
+    services_.push_back(MakeMacService(apis.macs, apis.requests));
+    services_.push_back(MakePacketService(apis.packets, apis.requests));
   }
 
   absl::Status Start(std::vector<ListenAddress> addresses, size_t max_request_bytes) {
@@ -98,7 +104,8 @@ class ApiServer::Impl {
     health->SetServingStatus("", serving);
     for (const char* name : {v1::FlowService::service_full_name(), v1::PortService::service_full_name(),
                              v1::TableService::service_full_name(), v1::SwitchService::service_full_name(),
-                             v1::GroupService::service_full_name(), v1::MeterService::service_full_name()}) {
+                             v1::GroupService::service_full_name(), v1::MeterService::service_full_name(),
+                             v1::MacService::service_full_name(), v1::PacketService::service_full_name()}) {
       health->SetServingStatus(name, serving);
     }
   }

@@ -18,7 +18,9 @@
 #include "server/flow_api.h"
 #include "server/flow_watches.h"
 #include "server/group_api.h"
+#include "server/mac_api.h"
 #include "server/meter_api.h"
+#include "server/packet_api.h"
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -32,6 +34,8 @@ class ApiServer {
     FlowApi& flows;
     PortApi& ports;
     SwitchApi& switch_api;
+    MacApi& macs;
+    PacketApi& packets;
     RequestCounters& requests;
     FlowWatches& watches;
     GroupApi& groups;

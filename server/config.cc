@@ -36,6 +36,10 @@ constexpr uint64_t kMaxWatchers = 10'000;
 constexpr uint64_t kMaxWatchEvents = 10'000'000;
 constexpr uint64_t kMaxGroups = 65536;
 constexpr uint64_t kMaxBuckets = 1024;
+// A client's queue of the longest packets is 65 MB for each thousand.
+constexpr uint64_t kMaxPacketClients = 1024;
+constexpr uint64_t kMaxPacketRate = 1'000'000;
+constexpr uint64_t kMaxPacketQueue = 65'536;
 constexpr uint64_t kMaxNullFrame = 65535;
 
 void ReadApi(YamlSection section, ServerConfig& out) {
@@ -121,6 +125,12 @@ void ReadClassifier(YamlSection section, ClassifierOptions& out) {
   section.End();
 }
 
+void ReadMacLearning(YamlSection section, MacTableOptions& out) {
+  section.Number("entries", out.entries, 1, kMaxMacEntries);
+  section.Number("age_seconds", out.age_seconds, 1, kMaxMacAgeSeconds);
+  section.End();
+}
+
 void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("flows", out.dataplane.limits.max_flows, 1, kMaxFlows);
   section.Number("masks_per_table", out.dataplane.limits.max_masks_per_table, 1, kMaxMasks);
@@ -131,6 +141,11 @@ void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("batch_items", out.limits.batch_items, 1, kMaxBatchItems);
   section.Number("watchers", out.limits.watchers, 0, kMaxWatchers);
   section.Number("watch_events", out.dataplane.limits.kept_events, 1, kMaxWatchEvents);
+  section.Number("packet_in_clients", out.limits.packet_in_clients, 1, kMaxPacketClients);
+  section.Number("packet_ins_per_second", out.limits.packet_ins_per_second, 1, kMaxPacketRate);
+  section.Number("packet_in_queue", out.limits.packet_in_queue, 1, kMaxPacketQueue);
+  section.Number("packet_outs_per_second", out.limits.packet_outs_per_second, 1, kMaxPacketRate);
+  section.Number("packet_out_queue", out.limits.packet_out_queue, 1, kMaxPacketQueue);
   section.End();
 }
 
@@ -273,6 +288,7 @@ void ReadRoot(YamlSection root, ServerConfig& out) {
   ReadMemory(root.Section("memory"), out.dataplane);
   ReadEal(root.Section("eal"), out.dataplane);
   ReadClassifier(root.Section("classifier"), out.dataplane.classifier);
+  ReadMacLearning(root.Section("mac_learning"), out.dataplane.macs);
   ReadLimits(root.Section("limits"), out);
   ReadPorts(root, out.ports);
   root.End();

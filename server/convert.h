@@ -9,7 +9,8 @@
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
-// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only read.
+// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only
+// read.
 //
 // Pure; any thread.
 
@@ -50,6 +51,11 @@ struct ApiLimits {
   uint32_t batch_items = 10'000;
   uint32_t watchers = 64;
   uint32_t buckets_per_group = 64;
+  uint32_t packet_in_clients = 16;        // that listen at a time
+  uint32_t packet_ins_per_second = 1000;  // of each client
+  uint32_t packet_in_queue = 1000;        // packets that wait for each client
+  uint32_t packet_outs_per_second = 10'000;
+  uint32_t packet_out_queue = 1000;  // packets that wait for a worker
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);

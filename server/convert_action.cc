@@ -51,12 +51,13 @@ void ReservedFromProto(v1::ReservedPort port, const Path& path, ViolationList& v
       out.type = ActionType::kOutputFlood;
       return;
     case v1::RESERVED_PORT_NORMAL:
-      violations.Add(Path(path, "reserved"), "this version has no MAC learning", ViolationList::Kind::kUnimplemented);
+      out.type = ActionType::kOutputNormal;
       return;
     default:
       violations.Add(Path(path, "reserved"),
                      absl::StrCat("unknown reserved port ", static_cast<int>(port),
-                                  ": RESERVED_PORT_IN_PORT, RESERVED_PORT_ALL or RESERVED_PORT_FLOOD"));
+                                  ": RESERVED_PORT_IN_PORT, RESERVED_PORT_ALL, RESERVED_PORT_FLOOD or "
+                                  "RESERVED_PORT_NORMAL"));
   }
 }
 
@@ -232,8 +233,14 @@ void UnknownAction(const v1::Action& in, const Path& path, ViolationList& violat
   }
 }
 
-void NotYet(const Path& path, ViolationList& violations) {
-  violations.Add(path, "this version has no packet-in", ViolationList::Kind::kUnimplemented);
+// The packet path's 0 is all of it, too.
+void ControllerFromProto(const v1::ControllerAction& in, const Path& path, ViolationList& violations, Action& out) {
+  constexpr uint32_t kMaxLen = 65'535;
+  if (in.max_len() > kMaxLen) {
+    violations.Add(Path(path, "max_len"), absl::StrCat(in.max_len(), " bytes: 1 to ", kMaxLen, ", or 0 for all"));
+  }
+  out.type = ActionType::kController;
+  out.port = in.max_len();
 }
 
 void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& path, Action& out) {
@@ -280,7 +287,7 @@ void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& p
       out.port = in.meter().meter_id();
       return;
     case v1::Action::kController:
-      return NotYet(path, violations);
+      return ControllerFromProto(in.controller(), Path(path, "controller"), violations, out);
     case v1::Action::kWriteActions:
       violations.Add(path, "write_actions stands within write_actions");
       return;

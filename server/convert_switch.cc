@@ -73,14 +73,21 @@ void MissPolicyFromProto(v1::MissPolicy in, const Path& path, ViolationList& vio
     out = MissPolicy::kDrop;
   } else if (in == v1::MISS_POLICY_CONTINUE) {
     out = MissPolicy::kContinue;
+  } else if (in == v1::MISS_POLICY_CONTROLLER) {
+    out = MissPolicy::kController;
   } else {
-    violations.Add(path, "give MISS_POLICY_DROP or MISS_POLICY_CONTINUE");
+    violations.Add(path, "give MISS_POLICY_DROP, MISS_POLICY_CONTINUE or MISS_POLICY_CONTROLLER");
   }
+}
+
+static v1::MissPolicy MissPolicyToProto(MissPolicy policy) {
+  if (policy == MissPolicy::kContinue) return v1::MISS_POLICY_CONTINUE;
+  return policy == MissPolicy::kController ? v1::MISS_POLICY_CONTROLLER : v1::MISS_POLICY_DROP;
 }
 
 void TableToProto(const TableInfo& table, v1::Table* out) {
   out->set_id(table.id);
-  out->set_miss_policy(table.miss_policy == MissPolicy::kContinue ? v1::MISS_POLICY_CONTINUE : v1::MISS_POLICY_DROP);
+  out->set_miss_policy(MissPolicyToProto(table.miss_policy));
   out->set_flow_count(table.flow_count);
   out->set_mask_count(table.mask_count);
   out->set_lookups(table.lookups);
@@ -115,6 +122,7 @@ void WorkerToProto(const WorkerInfo& worker, v1::Worker* out) {
 
 void TotalsToProto(const PacketTotals& totals, v1::PacketTotals* out) {
   out->set_received(totals.received);
+  out->set_injected(totals.injected);
   out->set_forwarded(totals.forwarded);
   for (int i = 0; i < kDropReasonCount; ++i) {
     (*out->mutable_drops())[DropReasonName(static_cast<DropReason>(i))] = totals.drops[i];

@@ -28,9 +28,11 @@
 #include "server/listen_address.h"
 #include "server/listen_check.h"
 #include "server/logging.h"
+#include "server/mac_api.h"
 #include "server/meter_api.h"
 #include "server/metrics.h"
 #include "server/options.h"
+#include "server/packet_api.h"
 #include "server/port_api.h"
 #include "server/quote.h"
 #include "server/stop_signal.h"
@@ -113,17 +115,20 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   GroupApi groups(dataplane, config.limits);
   MeterApi meters(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
+  MacApi macs(dataplane);
+  PacketApi packets(dataplane, dataplane.flows(), config.limits);
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
     auto started = MetricsServer::Start(
-        config.metrics_listen, std::make_shared<Metrics>(dataplane, dataplane.flows(), requests, watches, identity));
+        config.metrics_listen,
+        std::make_shared<Metrics>(dataplane, dataplane.flows(), packets, requests, watches, identity));
     if (!started.ok()) return Fail(ExitCode::kListen, started.status());
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
   auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
-                              {flows, ports, switch_api, requests, watches, groups, meters});
+                              {flows, ports, switch_api, macs, packets, requests, watches, groups, meters});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,
@@ -131,6 +136,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
 
   stop.Wait();
   (*api)->SetServing(false);
+  packets.Close();
   // Its HTTP server takes up to 2 s to notice; the two ends need not queue.
   std::thread metrics_end([&metrics] { metrics.reset(); });
   (*api)->Shutdown(kCallGrace);

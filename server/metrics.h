@@ -19,6 +19,7 @@
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 #include "server/flow_watches.h"
+#include "server/packet_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
 
@@ -45,6 +46,8 @@ struct MetricsSnapshot {
   size_t max_groups = 0;
   size_t meters = 0;
   size_t max_meters = 0;
+  MacTableInfo macs;
+  PacketApi::Counters packets;
 };
 
 // Without the API's requests.
@@ -54,15 +57,21 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
+  Metrics(Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets, const RequestCounters& requests,
           const FlowWatches& watches, const SwitchIdentity& identity)
-      : dataplane_(dataplane), flows_(flows), requests_(requests), watches_(watches), identity_(identity) {}
+      : dataplane_(dataplane),
+        flows_(flows),
+        packets_(packets),
+        requests_(requests),
+        watches_(watches),
+        identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   Dataplane& dataplane_;
   const FlowTable& flows_;
+  const PacketApi& packets_;
   const RequestCounters& requests_;
   const FlowWatches& watches_;
   const SwitchIdentity& identity_;

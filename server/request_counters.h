@@ -49,8 +49,12 @@ enum class Method : uint8_t {
   kUpdateMeter,
   kDeleteMeter,
   kListMeters,
+  kListMacs,
+  kFlushMacs,
+  kWatchPackets,
+  kSendPacket,
 };
-inline constexpr int kMethodCount = 31;
+inline constexpr int kMethodCount = 35;
 
 class RequestCounters {
  public:

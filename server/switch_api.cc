@@ -50,10 +50,7 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
                                         v1::GetCapabilitiesResponse* response) const {
   FieldsToProto(response);
   const auto* actions = v1::Action::descriptor()->FindOneofByName("action");
-  for (int i = 0; i < actions->field_count(); ++i) {
-    const int number = actions->field(i)->number();
-    if (number != v1::Action::kControllerFieldNumber) response->add_actions(actions->field(i)->name());
-  }
+  for (int i = 0; i < actions->field_count(); ++i) response->add_actions(actions->field(i)->name());
   response->set_max_table_id(kMaxTableId);
   response->set_max_flows(flows_.limits().max_flows);
   response->set_max_masks_per_table(flows_.limits().max_masks_per_table);
@@ -64,6 +61,11 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   response->set_max_buckets_per_group(limits_.buckets_per_group);
   response->set_max_meters(dataplane_.meters().max_meters());
   response->set_max_bands_per_meter(kMaxMeterBands);
+  response->set_max_macs(dataplane_.Macs().options.entries);
+  response->set_max_packet_in_clients(limits_.packet_in_clients);
+  response->set_max_packet_ins_per_second(limits_.packet_ins_per_second);
+  response->set_max_packet_in_queue(limits_.packet_in_queue);
+  response->set_max_packet_outs_per_second(limits_.packet_outs_per_second);
   return absl::OkStatus();
 }
 

@@ -8,7 +8,8 @@ namespace sluice {
 
 enum class MissPolicy : uint8_t {
   kDrop,
-  kContinue,  // in the table with the next number; behind the last one: drop
+  kContinue,    // in the table with the next number; behind the last one: drop
+  kController,  // to controllers
 };
 
 }  // namespace sluice

@@ -186,6 +186,12 @@ void PortRegistry::CheckLinks() {
   for (const auto& [number, entry] : ports_) engine_.SetLink(number, entry.device->ReadLink().up);
 }
 
+std::string PortRegistry::NameOf(uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = ports_.find(number);
+  return at == ports_.end() ? "" : at->second.config.name;
+}
+
 std::vector<PortInfo> PortRegistry::List() const {
   const std::lock_guard lock(mutex_);
   std::vector<PortInfo> infos;

@@ -42,6 +42,7 @@ class PortRegistry {
   absl::StatusOr<PortInfo> Update(uint32_t number, const Dataplane::PortChange& change);
   absl::StatusOr<PortInfo> Get(uint32_t number) const;
   absl::StatusOr<uint32_t> NumberOf(const std::string& name) const;
+  std::string NameOf(uint32_t number) const;  // empty: there is none
   std::vector<PortInfo> List() const;
   // Tells the engine which ports have a link, unless a change of a port is under way: now and then, a thread of
   // its own.

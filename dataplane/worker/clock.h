@@ -19,6 +19,8 @@ class WorkerClock {
   uint64_t Nanoseconds(uint64_t cycles) const {
     return static_cast<uint64_t>((static_cast<Wide>(cycles) * ns_per_cycle_) >> 32);
   }
+  // The same in whole seconds.
+  uint32_t Seconds(uint64_t cycles) const { return static_cast<uint32_t>(Nanoseconds(cycles) / 1'000'000'000); }
   // Nanoseconds since 1970.
   int64_t UnixNanoseconds(uint64_t cycles) {
     if (cycles - base_cycles_ > resync_cycles_) Resync(cycles);

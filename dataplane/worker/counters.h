@@ -76,6 +76,7 @@ class WorkerCounters {
   void Commit(const PacketTotals& burst, Also also) {
     commit_.Begin();
     forwarded_.Add(burst.forwarded);
+    injected_.Add(burst.injected);
     malformed_.Add(burst.malformed);
     for (int i = 0; i < kDropReasonCount; ++i) drops_[i].Add(burst.drops[i]);
     received_.Add(burst.received);
@@ -87,6 +88,7 @@ class WorkerCounters {
     return commit_.Consistently([this] {
       PacketTotals totals;
       totals.received = received_.Get();
+      totals.injected = injected_.Get();
       totals.forwarded = forwarded_.Get();
       totals.malformed = malformed_.Get();
       for (int i = 0; i < kDropReasonCount; ++i) totals.drops[i] = drops_[i].Get();
@@ -101,10 +103,13 @@ class WorkerCounters {
   Counter flow_cache_hits;
   Counter flow_cache_misses;
   Counter flow_cache_evictions;
+  Counter punted;
+  Counter punts_lost;
 
  private:
   CommitSection commit_;
   Counter received_;
+  Counter injected_;
   Counter forwarded_;
   Counter malformed_;
   Counter drops_[kDropReasonCount];

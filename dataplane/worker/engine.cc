@@ -35,15 +35,17 @@ std::unique_ptr<rte_ring, FreeRing> NewHandOver() {
 void FreeRing::operator()(rte_ring* ring) const { std::free(ring); }
 
 Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Reclaimer& reclaimer)
-    : reclaimer_(reclaimer),
+    : pool_(pool),
+      reclaimer_(reclaimer),
       groups_(static_cast<unsigned>(options.worker_cpus.size()), options.max_groups, reclaimer),
       meters_(static_cast<unsigned>(options.worker_cpus.size()), options.max_meters, reclaimer),
+      macs_(options.macs),
       queues_(options.worker_cpus.size()) {
+  const SharedTables tables{.groups = groups_.published(), .meters = meters_.published(), .macs = macs_};
   for (unsigned id = 0; id < options.worker_cpus.size(); ++id) {
     const Worker::Options worker{
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
-    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_,
-                                                groups_.published(), meters_.published()));
+    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_, tables));
   }
   SetFlowCache(options.flow_cache_entries);
   const std::lock_guard lock(mutex_);
@@ -68,6 +70,12 @@ void Engine::SetFlowCache(uint32_t entries) {
 uint32_t Engine::flow_cache_entries() const {
   const std::lock_guard lock(mutex_);
   return flow_cache_entries_;
+}
+
+void Engine::Housekeep() {
+  const uint32_t now = NowSeconds();
+  if (now != housekept_) macs_.Expire(now);
+  housekept_ = now;
 }
 
 void Engine::Start() {
@@ -127,6 +135,7 @@ absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
     reclaimer_.AfterGrace([unused] { unused->count_down(); });
   }
   unused->wait();
+  macs_.Flush({.port = number});
   FlushHandOver(*port);
   return Sum(*port);
 }
@@ -228,6 +237,8 @@ std::vector<WorkerInfo> Engine::Workers() const {
                      .flow_cache_hits = counters.flow_cache_hits.Get(),
                      .flow_cache_misses = counters.flow_cache_misses.Get(),
                      .flow_cache_evictions = counters.flow_cache_evictions.Get(),
+                     .punted = counters.punted.Get(),
+                     .punts_lost = counters.punts_lost.Get(),
                      .totals = counters.Read()});
   }
   return infos;
@@ -238,6 +249,7 @@ PacketTotals Engine::Totals() const {
   for (const auto& worker : workers_) {
     const PacketTotals totals = worker->counters().Read();
     sum.received += totals.received;
+    sum.injected += totals.injected;
     sum.forwarded += totals.forwarded;
     sum.malformed += totals.malformed;
     for (int i = 0; i < kDropReasonCount; ++i) sum.drops[i] += totals.drops[i];

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "dataplane/dataplane.h"
+#include "dataplane/flow/mac_table.h"
 #include "dataplane/port/port.h"
 #include "dataplane/worker/reclaimer.h"
 #include "dataplane/worker/snapshot.h"
@@ -33,6 +34,7 @@ class Engine {
     uint32_t flow_cache_entries = 0;  // of each worker; 0: none
     uint32_t max_groups = kDefaultGroups;
     uint32_t max_meters = kDefaultMeters;
+    MacTableOptions macs;
   };
   struct PortState {
     bool enabled = true;
@@ -54,6 +56,7 @@ class Engine {
   absl::Status Attach(Port& port, uint32_t number, const PortState& state);
   // Waits until no worker uses the port; sends what lies in its hand-over ring.
   // The final counters. NOT_FOUND.
+  // What was learned behind the port is forgotten.
   absl::StatusOr<PortStats> Detach(uint32_t number);
   absl::Status SetState(uint32_t number, const PortState& state);
   // Whether the port's device has a link, for groups that watch it; true at first.
@@ -65,6 +68,17 @@ class Engine {
   // Gives every worker a new flow cache; 0: none.
   void SetFlowCache(uint32_t entries);
   uint32_t flow_cache_entries() const;
+
+  // What NORMAL has learned, and what the time is there.
+  MacTable& macs() { return macs_; }
+  uint32_t NowSeconds() const { return clock_.Seconds(WorkerClock::Cycles()); }
+  // As Dataplane's.
+  void ListenForPackets(bool listen);
+  unsigned TakePackets(unsigned most, const Dataplane::PacketVisitor& visit);
+  absl::StatusOr<Dataplane::Sent> SendPacket(const PacketToSend& packet);
+
+  // Now and then: forgets stations that are silent.
+  void Housekeep();
 
   // What workers have counted; what only the device knows is left zero. NOT_FOUND.
   absl::StatusOr<PortStats> StatsOf(uint32_t number) const;
@@ -85,10 +99,14 @@ class Engine {
   PortStats Sum(const AttachedPort& port) const;
   void FlushHandOver(AttachedPort& port);
 
+  rte_mempool* const pool_;
   Reclaimer& reclaimer_;
   std::atomic<const Snapshot*> snapshot_{nullptr};
   GroupTable groups_;
   MeterTable meters_;
+  const WorkerClock clock_;
+  MacTable macs_;
+  uint32_t housekept_ = 0;  // seconds; of the one thread that keeps house
   std::vector<std::unique_ptr<Worker>> workers_;
 
   // Not absl::Mutex: ThreadSanitizer does not see into the distribution's.

@@ -6,6 +6,7 @@
 
 #include "dataplane/packet/field.h"
 #include "dataplane/port/buffers.h"
+#include "dataplane/worker/normal.h"
 #include "dataplane/worker/prepare.h"
 
 namespace sluice {
@@ -84,6 +85,8 @@ void Executor::Change(PacketInHand& packet, const Action& action) {
       return Set(packet, action.field, action.value, action.mask);
     case ActionType::kMoveField:
       return Move(packet, action);
+    case ActionType::kController:
+      return Punt(packet, PuntReason::kAction, action.port);
     case ActionType::kPushVlan:
       if (action.only_if_untagged && packet.layout.vlan_tags != 0) return;
       return PushWith(packet, [&](Frame& frame) { return PushVlan(frame, packet.layout, action.tpid); });
@@ -150,7 +153,10 @@ void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
     case ActionType::kOutputAll:
     case ActionType::kOutputFlood:
       return OutputAll(packet, last);
+    case ActionType::kOutputNormal:
+      return OutputNormal(packet, last);
     case ActionType::kOutputInPort:
+      if (packet.ingress == Snapshot::kNoIngress) return packet.NotSent(DropReason::kNoSuchPort);
       return Send(packet, packet.ingress, last);
     case ActionType::kOutputField:
       return OutputField(packet, action, last);
@@ -173,12 +179,45 @@ void Executor::OutputTo(PacketInHand& packet, uint32_t number, bool last) {
 }
 
 void Executor::OutputAll(PacketInHand& packet, bool last) {
-  uint32_t rest = packet.snapshot.enabled & ~(1u << packet.ingress);
+  uint32_t rest = packet.snapshot.enabled & static_cast<uint32_t>(~(uint64_t{1} << packet.ingress));
   if (rest == 0) return packet.NotSent(DropReason::kOutputToIngress);
   for (; rest != 0; rest &= rest - 1) {
     const bool last_copy = (rest & (rest - 1)) == 0;
     Send(packet, static_cast<uint8_t>(std::countr_zero(rest)), last && last_copy);
   }
+}
+
+void Executor::Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len) {
+  const uint32_t length = packet.mbuf->pkt_len;
+  PuntedPacket punted{.time_unix_ns = clock_.UnixNanoseconds(WorkerClock::Cycles()),
+                      .flow_id = packet.entry != nullptr ? packet.entry->flow()->id : 0,
+                      .metadata = packet.key.metadata,
+                      .in_port = packet.snapshot.ports[packet.ingress].number,
+                      .length = length,
+                      .kept = max_len == 0 ? length : std::min(length, max_len),
+                      .table_id = packet.table_id,
+                      .reason = reason};
+  std::ranges::copy(packet.key.registers, punted.registers.begin());
+  const PuntResult result = punts_.Put(punted, [&](uint8_t* bytes) {
+    const void* at = rte_pktmbuf_read(packet.mbuf, 0, punted.kept, bytes);
+    if (at != bytes) std::memcpy(bytes, at, punted.kept);
+  });
+  if (result == PuntResult::kNobodyListens) return packet.NotSent(DropReason::kNoController);
+  if (result == PuntResult::kFull) {
+    counters_.punts_lost.Add(1);
+    return packet.NotSent(DropReason::kControllerQueue);
+  }
+  counters_.punted.Add(1);
+  packet.forwarded = true;
+}
+
+void Executor::OutputNormal(PacketInHand& packet, bool last) {
+  const NormalWay way = FindNormalWay(FrameOf(packet.mbuf), packet.layout, packet.snapshot.ports[packet.ingress].number,
+                                      packet.snapshot, tables_.macs, clock_.Seconds(WorkerClock::Cycles()));
+  if (way.kind == NormalWay::Kind::kReserved) return packet.NotSent(DropReason::kReservedAddress);
+  if (way.kind == NormalWay::Kind::kFlood) return OutputAll(packet, last);
+  if (way.port == packet.ingress) return packet.NotSent(DropReason::kOutputToIngress);
+  Send(packet, way.port, last);
 }
 
 void Executor::Send(PacketInHand& packet, uint8_t port, bool last) {

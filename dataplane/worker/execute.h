@@ -18,32 +18,34 @@
 
 #include "dataplane/flow/action.h"
 #include "dataplane/flow/action_store.h"
+#include "dataplane/flow/mac_table.h"
 #include "dataplane/flow/published_map.h"
+#include "dataplane/flow/punt_ring.h"
 #include "dataplane/group/group.h"
 #include "dataplane/meter/meter.h"
 #include "dataplane/packet/rewrite.h"
 #include "dataplane/worker/action_set.h"
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/clock.h"
 #include "dataplane/worker/packet_in_hand.h"
 #include "dataplane/worker/snapshot.h"
 #include "dataplane/worker/transmit.h"
 
 namespace sluice {
 
-class WorkerClock;
-
-// What is looked up when it is met.
-struct PolicySteps {
-  unsigned worker;
+// What all workers look up when an action names it. Outlives them.
+struct SharedTables {
   const PublishedMap<Group>& groups;
   const PublishedMap<Meter>& meters;
-  const WorkerClock& clock;
+  MacTable& macs;
 };
 
 class Executor {
  public:
-  Executor(rte_mempool* pool, Transmitter& transmitter, const PolicySteps& steps)
-      : pool_(pool), transmitter_(transmitter), steps_(steps) {}
+  // All outlive it.
+  Executor(unsigned worker, rte_mempool* pool, Transmitter& transmitter, const SharedTables& tables, WorkerClock& clock,
+           WorkerCounters& counters)
+      : worker_(worker), pool_(pool), transmitter_(transmitter), tables_(tables), clock_(clock), counters_(counters) {}
 
   // For a list whose header says all there is to do: takes packets i to end - 1 of
   // the burst, received on snapshot.ports[ingress], and returns true.
@@ -71,6 +73,9 @@ class Executor {
   void CarrySet(PacketInHand& packet);
   // Brings the packet's key in line with its bytes.
   void Refresh(PacketInHand& packet);
+  // Queues a copy of up to max_len bytes for controllers.
+  void Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len);
+  PuntRing& punts() { return punts_; }
 
  private:
   // As the list's header says. False: the packet's time was over, and it is gone.
@@ -94,6 +99,7 @@ class Executor {
   void OutputTo(PacketInHand& packet, uint32_t number, bool last);
   void OutputField(PacketInHand& packet, const Action& action, bool last);
   void OutputAll(PacketInHand& packet, bool last);
+  void OutputNormal(PacketInHand& packet, bool last);
   void Send(PacketInHand& packet, uint8_t port, bool last);
   void RunGroup(PacketInHand& packet, uint32_t id, bool last);
   void RunBucket(PacketInHand& packet, const Group::Bucket& bucket, bool last);
@@ -102,9 +108,13 @@ class Executor {
   const Group::Bucket* Choose(PacketInHand& packet, const Group& group);
   void Police(PacketInHand& packet, uint32_t id);
 
+  const unsigned worker_;
   rte_mempool* const pool_;
   Transmitter& transmitter_;
-  const PolicySteps steps_;
+  const SharedTables tables_;
+  WorkerClock& clock_;
+  WorkerCounters& counters_;
+  PuntRing punts_;
   ActionSet set_;
 };
 

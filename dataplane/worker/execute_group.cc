@@ -24,7 +24,7 @@ bool IsPortLive(const Snapshot& snapshot, uint32_t number) {
 bool Executor::IsLive(const Snapshot& snapshot, const Group::Bucket& bucket) const {
   if (bucket.watch_port == 0 && bucket.watch_group == 0) return true;
   if (bucket.watch_port != 0 && IsPortLive(snapshot, bucket.watch_port)) return true;
-  const Group* watched = bucket.watch_group != 0 ? steps_.groups.Find(bucket.watch_group) : nullptr;
+  const Group* watched = bucket.watch_group != 0 ? tables_.groups.Find(bucket.watch_group) : nullptr;
   if (watched == nullptr) return false;
   for (const Group::Bucket& other : watched->buckets) {
     if (IsLive(snapshot, other)) return true;
@@ -54,9 +54,9 @@ const Group::Bucket* Executor::Choose(PacketInHand& packet, const Group& group) 
 }
 
 void Executor::RunGroup(PacketInHand& packet, uint32_t id, bool last) {
-  const Group* group = steps_.groups.Find(id);
+  const Group* group = tables_.groups.Find(id);
   if (group == nullptr) return packet.NotSent(DropReason::kNoSuchGroup);
-  group->counters->Count(steps_.worker, packet.bytes);
+  group->counters->Count(worker_, packet.bytes);
   if (group->type != GroupType::kAll) {
     const Group::Bucket* bucket = Choose(packet, *group);
     if (bucket == nullptr) return packet.NotSent(DropReason::kNoLiveBucket);
@@ -69,7 +69,7 @@ void Executor::RunGroup(PacketInHand& packet, uint32_t id, bool last) {
 
 // What a bucket does to the packet nobody else sees.
 void Executor::RunBucket(PacketInHand& packet, const Group::Bucket& bucket, bool last) {
-  bucket.counters->Count(steps_.worker, packet.bytes);
+  bucket.counters->Count(worker_, packet.bytes);
   if (!bucket.changes || last) return RunInOrder(packet, bucket.in_order, last);
   rte_mbuf* mbuf = CopyBuffer(packet.mbuf, pool_);
   if (mbuf == nullptr) return packet.NotSent(DropReason::kNoBuffers);
@@ -96,10 +96,10 @@ void Executor::RunInOrder(PacketInHand& packet, const ActionList& actions, bool 
 }
 
 void Executor::Police(PacketInHand& packet, uint32_t id) {
-  const Meter* meter = steps_.meters.Find(id);
+  const Meter* meter = tables_.meters.Find(id);
   if (meter == nullptr) return;
-  const uint64_t now = steps_.clock.Nanoseconds(WorkerClock::Cycles());
-  const Meter::Verdict verdict = meter->Admit(steps_.worker, now, packet.mbuf->pkt_len);
+  const uint64_t now = clock_.Nanoseconds(WorkerClock::Cycles());
+  const Meter::Verdict verdict = meter->Admit(worker_, now, packet.mbuf->pkt_len);
   if (verdict.drop) return packet.Lose(DropReason::kMeter);
   if (verdict.raise == 0) return;
   Refresh(packet);

@@ -12,7 +12,35 @@ void Pipeline::Run(const Snapshot& snapshot, const TableView& view, uint8_t ingr
                       .key = burst.keys[i],
                       .bytes = burst.bytes[i],
                       .entry = burst.entries[i]};
+  executor_.Begin();
   Walk(view, packet);
+  End(packet, burst);
+}
+
+// A list that a controller sends goes to table 0, too, which no flow can.
+Pipeline::Fate Pipeline::Inject(const Snapshot& snapshot, const TableView& view, uint8_t ingress,
+                                std::span<const Action> list, Burst& burst, unsigned i) {
+  PacketInHand packet{.snapshot = snapshot,
+                      .ingress = ingress,
+                      .mbuf = burst.mbufs[i],
+                      .layout = burst.layouts[i],
+                      .key = burst.keys[i],
+                      .bytes = burst.bytes[i],
+                      .entry = nullptr};
+  executor_.Begin();
+  const uint8_t next = executor_.Carry(packet, list);
+  const bool to_table = !packet.ended && !list.empty() && list.back().type == ActionType::kGotoTable;
+  if (to_table) {
+    Enter(view, next, packet);
+    Walk(view, packet);
+  } else {
+    executor_.CarrySet(packet);
+  }
+  End(packet, burst);
+  return {packet.forwarded, packet.cause};
+}
+
+void Pipeline::End(PacketInHand& packet, Burst& burst) {
   if (packet.noted) ClearPipelineFields(packet.key);
   if (packet.mbuf != nullptr) FreeBuffer(packet.mbuf);
   if (packet.forwarded) {
@@ -23,26 +51,32 @@ void Pipeline::Run(const Snapshot& snapshot, const TableView& view, uint8_t ingr
 }
 
 void Pipeline::Walk(const TableView& view, PacketInHand& packet) {
-  executor_.Begin();
   for (;;) {
     const uint8_t next =
         packet.entry != nullptr ? executor_.Carry(packet, ActionsOf(*packet.entry)) : AfterMiss(packet);
     if (packet.ended || next == 0) break;
-    packet.table_id = next;
-    executor_.Refresh(packet);
-    lookup_.Find(view, next, &packet.key, 1, &packet.entry);
-    if (packet.entry != nullptr) hits_.Add(packet.entry, 1, packet.bytes);
+    Enter(view, next, packet);
   }
   executor_.CarrySet(packet);
 }
 
+void Pipeline::Enter(const TableView& view, uint8_t table_id, PacketInHand& packet) {
+  packet.table_id = table_id;
+  executor_.Refresh(packet);
+  lookup_.Find(view, table_id, &packet.key, 1, &packet.entry);
+  if (packet.entry != nullptr) hits_.Add(packet.entry, 1, packet.bytes);
+}
+
 // The table to go on in; 0: none.
-uint8_t Pipeline::AfterMiss(PacketInHand& packet) const {
+uint8_t Pipeline::AfterMiss(PacketInHand& packet) {
   constexpr uint8_t kLastTable = 254;
-  if (classifier_.miss_policy(packet.table_id) == MissPolicy::kContinue && packet.table_id < kLastTable) {
-    return packet.table_id + 1;
+  const MissPolicy policy = classifier_.miss_policy(packet.table_id);
+  if (policy == MissPolicy::kContinue && packet.table_id < kLastTable) return packet.table_id + 1;
+  if (policy == MissPolicy::kController) {
+    executor_.Punt(packet, PuntReason::kNoMatch, 0);
+  } else {
+    packet.NotSent(DropReason::kNoFlow);
   }
-  packet.NotSent(DropReason::kNoFlow);
   return 0;
 }
 

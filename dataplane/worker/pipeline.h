@@ -32,13 +32,24 @@ class Pipeline {
   Pipeline(Classifier& classifier, TableLookup& lookup, Executor& executor, FlowCounting& hits)
       : classifier_(classifier), lookup_(lookup), executor_(executor), hits_(hits) {}
 
+  // Carries out a list on packet i of the burst, which no flow gave, and leads it on
+  // through the tables if a goto_table ends the list; then as Run. Says what became of it.
+  struct Fate {
+    bool forwarded;
+    DropReason cause;
+  };
+  Fate Inject(const Snapshot& snapshot, const TableView& view, uint8_t ingress, std::span<const Action> list,
+              Burst& burst, unsigned i);
+
   // Takes packet i of the burst, received on snapshot.ports[ingress], whose entry of the first table is known and
   // counted.
   void Run(const Snapshot& snapshot, const TableView& view, uint8_t ingress, Burst& burst, unsigned i);
 
  private:
   void Walk(const TableView& view, PacketInHand& packet);
-  uint8_t AfterMiss(PacketInHand& packet) const;
+  void Enter(const TableView& view, uint8_t table_id, PacketInHand& packet);
+  void End(PacketInHand& packet, Burst& burst);
+  uint8_t AfterMiss(PacketInHand& packet);
 
   Classifier& classifier_;
   TableLookup& lookup_;

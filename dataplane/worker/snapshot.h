@@ -56,6 +56,8 @@ struct PortView {
 
 struct Snapshot {
   static constexpr uint8_t kNoPort = 0xff;
+  // The ingress of packets that no port received: a view without a port.
+  static constexpr uint8_t kNoIngress = Dataplane::kMaxPorts;
   struct RxQueue {
     uint8_t port;  // index into ports
     uint16_t queue;
@@ -65,7 +67,7 @@ struct Snapshot {
   uint64_t generation = 0;  // grows; never 0 in a snapshot that is published
   unsigned port_count = 0;
   uint32_t enabled = 0;  // bit i: ports[i] is
-  std::array<PortView, Dataplane::kMaxPorts> ports{};
+  std::array<PortView, Dataplane::kMaxPorts + 1> ports{};
   std::vector<std::vector<RxQueue>> polls;          // by worker
   std::vector<std::vector<uint8_t>> hand_overs;     // by worker: ports whose ring it empties
   std::array<uint8_t, kMaxPortNumber + 1> index{};  // by port number; kNoPort

@@ -5,6 +5,8 @@
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "dataplane/classifier/flow_cache.h"
 #include "dataplane/classifier/interest.h"
@@ -19,8 +21,7 @@ constexpr uint8_t kFirstTable = 0;
 }  // namespace
 
 Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
-               const std::atomic<const Snapshot*>& snapshot, const PublishedMap<Group>& groups,
-               const PublishedMap<Meter>& meters)
+               const std::atomic<const Snapshot*>& snapshot, const SharedTables& tables)
     : options_(options),
       classifier_(classifier),
       reclaimer_(reclaimer),
@@ -28,7 +29,7 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       sleeper_(options.id),
       hits_(options.id, clock_),
       transmitter_(options.id, pool),
-      executor_(pool, transmitter_, {.worker = options.id, .groups = groups, .meters = meters, .clock = clock_}),
+      executor_(options.id, pool, transmitter_, tables, clock_, counters_),
       lookup_(options.id, classifier, counters_),
       pipeline_(classifier, lookup_, executor_, hits_) {}
 
@@ -90,6 +91,8 @@ unsigned Worker::Round() {
   const Snapshot& snapshot = *snapshot_.load(std::memory_order_acquire);
   unsigned moved = 0;
   for (const Snapshot::RxQueue& queue : snapshot.polls[options_.id]) moved += PollQueue(snapshot, queue);
+  if (!injections_.empty()) [[unlikely]]
+    moved += RunInjections(snapshot);
   moved += transmitter_.EmptyHandOvers(snapshot);
   reclaimer_.Quiescent(options_.id);
   return moved;
@@ -162,6 +165,44 @@ void Worker::Count(PortCounters& port, unsigned received) {
   });
   burst_.totals = {};
   burst_.received_bytes = 0;
+}
+
+unsigned Worker::RunInjections(const Snapshot& snapshot) {
+  unsigned n = 0;
+  for (Injection* injection = injections_.Take(); injection != nullptr; ++n) {
+    // Once it is done it may be gone.
+    Injection* const next = injection->next;
+    RunInjection(snapshot, *injection);
+    injection->done.store(true, std::memory_order_release);
+    injection = next;
+  }
+  return n;
+}
+
+void Worker::RunInjection(const Snapshot& snapshot, Injection& injection) {
+  const TableView view = classifier_.View();
+  const uint8_t ingress = injection.in_port == 0 ? Snapshot::kNoIngress : snapshot.IndexOf(injection.in_port);
+  TakeUp(&injection.mbuf, 1);
+  burst_.mbufs[0] = injection.mbuf;
+  burst_.count = 1;
+  // As deep as can be: what the actions look at is no flow's interest.
+  Prepare(burst_, injection.in_port, true);
+  burst_.totals.injected = std::exchange(burst_.totals.received, 0);
+  burst_.received_bytes = 0;
+  if (burst_.count == 0) {
+    injection.cause = DropReason::kMalformed;
+  } else if (ingress == Snapshot::kNoPort) {
+    injection.cause = DropReason::kNoSuchPort;
+    burst_.Drop(burst_.mbufs[0], injection.cause);
+  } else {
+    const Pipeline::Fate fate = pipeline_.Inject(snapshot, view, ingress, injection.actions, burst_, 0);
+    injection.forwarded = fate.forwarded;
+    injection.cause = fate.cause;
+  }
+  transmitter_.Flush(snapshot);
+  hits_.Flush();
+  counters_.Commit(burst_.totals, [] {});
+  burst_.totals = {};
 }
 
 void Worker::Sleep(uint64_t nanoseconds) {

@@ -35,6 +35,7 @@
 #include "dataplane/worker/execute.h"
 #include "dataplane/worker/flow_hits.h"
 #include "dataplane/worker/idle.h"
+#include "dataplane/worker/injection.h"
 #include "dataplane/worker/pipeline.h"
 #include "dataplane/worker/reclaimer.h"
 #include "dataplane/worker/sleeper.h"
@@ -59,8 +60,7 @@ class Worker {
 
   // All outlive the worker.
   Worker(const Options& options, rte_mempool* pool, Classifier& classifier, Reclaimer& reclaimer,
-         const std::atomic<const Snapshot*>& snapshot, const PublishedMap<Group>& groups,
-         const PublishedMap<Meter>& meters);
+         const std::atomic<const Snapshot*>& snapshot, const SharedTables& tables);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -74,6 +74,15 @@ class Worker {
   // The flow cache from the next burst on; null: none. Returns the one before,
   // which the worker may use until a grace period has passed. A control thread.
   std::unique_ptr<FlowCache> SetCache(std::unique_ptr<FlowCache> cache);
+
+  // A packet that no port received: taken in the next round. Any thread.
+  void Inject(Injection& injection) {
+    injections_.Put(injection);
+    Wake();
+  }
+
+  // What it has queued for controllers.
+  PuntRing& punts() { return executor_.punts(); }
 
   // One round in the calling thread, of a worker that was not started. Returns
   // how many frames it moved.
@@ -91,6 +100,8 @@ class Worker {
   void Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress);
   void Miss(const Snapshot& snapshot, const TableView& view, uint8_t ingress, unsigned i, unsigned end);
   void Count(PortCounters& port, unsigned received);
+  unsigned RunInjections(const Snapshot& snapshot);
+  void RunInjection(const Snapshot& snapshot, Injection& injection);
   void Sleep(uint64_t nanoseconds);
 
   const Options options_;
@@ -105,11 +116,12 @@ class Worker {
   Sleeper sleeper_;
   Burst burst_;
   FlowCounting hits_;
+  alignas(64) WorkerCounters counters_;
   Transmitter transmitter_;
   Executor executor_;
-  alignas(64) WorkerCounters counters_;
   TableLookup lookup_;
   Pipeline pipeline_;
+  InjectionList injections_;
 };
 
 }  // namespace sluice

@@ -59,8 +59,11 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
   groups_ = std::make_unique<GroupApi>(*dataplane_, limits);
   meters_ = std::make_unique<MeterApi>(*dataplane_);
-  auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                                 {*flows_, *ports_, *switch_api_, requests_, *watches_, *groups_, *meters_});
+  macs_ = std::make_unique<MacApi>(*dataplane_);
+  packets_ = std::make_unique<PacketApi>(*dataplane_, dataplane_->flows(), limits);
+  auto server =
+      ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
+                       {*flows_, *ports_, *switch_api_, *macs_, *packets_, requests_, *watches_, *groups_, *meters_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -74,6 +77,7 @@ TestServer::~TestServer() {
   channel_.reset();
   server_.reset();
   watches_.reset();
+  packets_.reset();
   dataplane_.reset();
   std::filesystem::remove_all(folder_);
 }
@@ -84,7 +88,9 @@ ApiTest::ApiTest()
       tables_(v1::TableService::NewStub(test_server_.channel())),
       switch_(v1::SwitchService::NewStub(test_server_.channel())),
       groups_(v1::GroupService::NewStub(test_server_.channel())),
-      meters_(v1::MeterService::NewStub(test_server_.channel())) {}
+      meters_(v1::MeterService::NewStub(test_server_.channel())),
+      macs_(v1::MacService::NewStub(test_server_.channel())),
+      packets_(v1::PacketService::NewStub(test_server_.channel())) {}
 
 ApiTest::~ApiTest() {
   v1::DeleteMatchingFlowsResponse deleted;

@@ -17,7 +17,9 @@
 #include "server/switch_api.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
+#include "sluice/v1/mac_service.grpc.pb.h"
 #include "sluice/v1/meter_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
@@ -58,6 +60,8 @@ class TestServer {
   std::unique_ptr<SwitchApi> switch_api_;
   std::unique_ptr<GroupApi> groups_;
   std::unique_ptr<MeterApi> meters_;
+  std::unique_ptr<MacApi> macs_;
+  std::unique_ptr<PacketApi> packets_;
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -89,6 +93,8 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<v1::SwitchService::Stub> switch_;
   std::unique_ptr<v1::GroupService::Stub> groups_;
   std::unique_ptr<v1::MeterService::Stub> meters_;
+  std::unique_ptr<v1::MacService::Stub> macs_;
+  std::unique_ptr<v1::PacketService::Stub> packets_;
 };
 
 // A flow on UDP over IPv4 to port 2.

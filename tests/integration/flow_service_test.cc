@@ -136,15 +136,6 @@ TEST_F(FlowServiceTest, ARangeOfPortsIsOneFlow) {
   EXPECT_EQ(Call(*flows_, &Flows::DeleteFlow, remove, &removed).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(FlowServiceTest, WhatIsNotBuiltIsUnimplemented) {
-  v1::CreateFlowResponse response;
-  v1::CreateFlowRequest controller;
-  controller.mutable_flow()->add_actions()->mutable_controller();
-  const grpc::Status status = Call(*flows_, &Flows::CreateFlow, controller, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_EQ(BadRequestOf(status).field_violations_size(), 1);
-}
-
 TEST_F(FlowServiceTest, FlowsGoWhenTheirTimeIsUp) {
   v1::FlowSpec idle = UdpFlow(10, 1), hard = UdpFlow(10, 2), both = UdpFlow(10, 3);
   idle.mutable_idle_timeout()->set_seconds(1);

@@ -137,7 +137,7 @@ TEST_F(SwitchServiceTest, FieldsThatAreListedAreTakenAndOthersAreNot) {
 
 TEST_F(SwitchServiceTest, ActionsThatAreListedAreTaken) {
   const v1::GetCapabilitiesResponse capabilities = Capabilities();
-  EXPECT_EQ(capabilities.actions_size(), 15);
+  EXPECT_EQ(capabilities.actions_size(), 16);
   for (const std::string& name : capabilities.actions()) {
     v1::FlowSpec spec;
     v1::Action* action = spec.add_actions();
@@ -207,8 +207,13 @@ grpc::Status Health(const std::string& service, std::string* response) {
 
 TEST_F(SwitchServiceTest, HealthKnowsEveryService) {
   ApiServer& server = test_server_.server();
-  const std::string services[] = {"", "sluice.v1.FlowService", "sluice.v1.PortService", "sluice.v1.TableService",
-                                  "sluice.v1.SwitchService"};
+  const std::string services[] = {"",
+                                  "sluice.v1.FlowService",
+                                  "sluice.v1.PortService",
+                                  "sluice.v1.TableService",
+                                  "sluice.v1.SwitchService",
+                                  "sluice.v1.MacService",
+                                  "sluice.v1.PacketService"};
   for (const bool serving : {true, false, true}) {
     server.SetServing(serving);
     for (const std::string& service : services) {
@@ -229,6 +234,7 @@ TEST_F(SwitchServiceTest, ReflectionListsTheServices) {
                   .ok());
   EXPECT_THAT(response, AllOf(HasSubstr("sluice.v1.FlowService"), HasSubstr("sluice.v1.PortService"),
                               HasSubstr("sluice.v1.TableService"), HasSubstr("sluice.v1.SwitchService"),
+                              HasSubstr("sluice.v1.MacService"), HasSubstr("sluice.v1.PacketService"),
                               HasSubstr("grpc.health.v1.Health")));
 }
 

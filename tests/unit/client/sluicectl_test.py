@@ -85,7 +85,6 @@ class Commands(unittest.TestCase):
 
     def test_exit_codes(self):
         self.assertIn("needs an IPv4 flow", self.ctl("flow", "add", "nw_dst=1.2.3.4,actions=1", code=USAGE))
-        self.assertIn("UNIMPLEMENTED", self.ctl("flow", "add", "actions=controller", code=REFUSED))
         self.assertIn("NOT_FOUND", self.ctl("flow", "get", "12345678", code=REFUSED))
         self.assertIn("expected one of --tap", self.ctl("port", "add", "x", code=USAGE))
         self.ctl("flow", code=USAGE)
@@ -296,6 +295,49 @@ class Commands(unittest.TestCase):
         self.assertEqual(code, USAGE)
         self.assertIn("standard input:2:4: ", err)
         self.assertEqual(run("flow", "lint", "/nonexistent")[0], USAGE)
+
+    def test_packets_to_and_from_controllers(self):
+        """A ring port receives what it sends, so that a packet that is sent there goes to the flow."""
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.ctl("flow", "add", "cookie=0x7,in_port=1,actions=controller:20")
+        data = frame(9).hex()
+        self.assertEqual(self.ctl("packet", "out", "--in-port", "1", "--through-tables", data), "0 of 1 forwarded, 1 dropped (no_controller)\n")
+        command = [SLUICECTL, "--address", self.address, "packet", "in", "--count", "2"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+            for _ in range(600):
+                self.assertEqual(self.ctl("packet", "out", "--actions", "output:1", data), "1 of 1 forwarded\n")
+                if watch.poll() is not None:
+                    break
+                time.sleep(0.05)
+            lines = watch.stdout.read().splitlines()
+        self.assertEqual(watch.returncode, OK)
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[0], r"^\d\d:\d\d:\d\d\.\d{6} in_port=1\(r1\) reason=action table=0 cookie=0x7 length=60 kept=20 %s$" % data[:40])
+        self.assertEqual(self.ctl("packet", "out", data), "0 of 1 forwarded, 1 dropped (action_drop)\n")
+        capture = os.path.join(self.folder.name, "out.pcap")
+        pcap(capture, [frame(1), frame(2)])
+        self.assertEqual(self.ctl("packet", "out", "--actions", "output:1", "-r", capture), "2 of 2 forwarded\n")
+        self.assertIn("two digits a byte", self.ctl("packet", "out", "xyz", code=USAGE))
+        self.assertIn("--read FILE", self.ctl("packet", "out", code=USAGE))
+        self.assertIn("NOT_FOUND", self.ctl("packet", "out", "--in-port", "9", data, code=REFUSED))
+
+    def test_misses_to_controllers(self):
+        self.assertEqual(self.ctl("table", "set", "3", "--miss", "controller"), "table 3: packets without a flow go to controllers\n")
+        self.assertIn("controller", self.ctl("table", "list"))
+        self.ctl("table", "set", "3", "--miss", "drop")
+
+    def test_stations(self):
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.ctl("mac", "flush")
+        self.ctl("packet", "out", "--in-port", "1", "--actions", "NORMAL", frame(9).hex())
+        lines = self.ctl("mac", "list").splitlines()
+        self.assertEqual(lines[0].split(), ["PORT", "VLAN", "MAC", "AGE"])
+        self.assertEqual(lines[1].split()[:3], ["1", "0", "02:00:00:00:00:01"])
+        self.assertEqual(self.json("mac", "list", "--mac", "02:00:00:00:00:02")["macs"], [])
+        self.assertEqual(self.json("mac", "list")["table"]["entries"], 1)
+        self.assertEqual(self.ctl("mac", "flush", "--vlan", "1"), "0 forgotten\n")
+        self.assertEqual(self.ctl("mac", "flush", "--port", "1"), "1 forgotten\n")
+        self.assertIn("02:00:00:00:00:0a", self.ctl("mac", "list", "--mac", "2", code=USAGE))
 
     def test_settings(self):
         defaults = "flow_cache_entries=262144\npruning=true\nequal_priority=oldest\nmask_cache_entries=0\nresort_seconds=4\n"

@@ -124,8 +124,10 @@ TEST(PacketPathTest, NoAllocationNoLockNoSystemCall) {
   const std::unique_ptr<EthdevPort> out = Open("net_null1,no-rx=1");
   ASSERT_TRUE(test_switch.engine().Attach(*in, 1, {}).ok());
   ASSERT_TRUE(test_switch.engine().Attach(*out, 2, {}).ok());
-  // Sets, pushes, copies: what may need memory.
+  test_switch.engine().ListenForPackets(true);
+  // Sets, pushes, copies, controllers, learning: what may need memory.
   test_switch.AddFlow({}, {SetTo(Field::kEthDst, 1), OutputTo(2), Action{.type = ActionType::kPushVlan, .tpid = 0x8100},
+                           Action{.type = ActionType::kController, .port = 20}, Of(ActionType::kOutputNormal),
                            Of(ActionType::kOutputAll)});
   uint64_t moved = 0;
   std::thread([&] {
@@ -137,7 +139,7 @@ TEST(PacketPathTest, NoAllocationNoLockNoSystemCall) {
     watched = false;
   }).join();
   EXPECT_EQ(moved, 320000u);
-  EXPECT_EQ(test_switch.engine().StatsOf(2)->transmit_packets, 2 * (moved + 3200));
+  EXPECT_EQ(test_switch.engine().StatsOf(2)->transmit_packets, 3 * (moved + 3200));
   EXPECT_EQ(allocations, 0);
   EXPECT_EQ(locks, 0);
   EXPECT_EQ(system_calls, 0) << "the last was " << last_system_call;

@@ -48,7 +48,9 @@ workers: {cpus: [2, 5], idle: poll, rx_burst: 16, flow_cache_entries: 300}
 memory: {huge_pages: demand, megabytes: 512, packet_buffers: 4096, packet_buffer_bytes: 9216}
 eal: {pci: true, args: ["--log-level=8", "-v"]}
 classifier: {pruning: false, equal_priority: any, mask_cache_entries: 256, resort_seconds: 9}
-limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8}
+mac_learning: {entries: 10, age_seconds: 11}
+limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8, packet_in_clients: 12,
+  packet_ins_per_second: 13, packet_in_queue: 14, packet_outs_per_second: 15, packet_out_queue: 16}
 )");
   EXPECT_THAT(config.api_listen, ElementsAre("unix:///run/a.sock", "127.0.0.1:9090", "[::1]:0"));
   EXPECT_EQ(config.metrics_listen, "127.0.0.1:9460");
@@ -73,6 +75,13 @@ limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8}
   EXPECT_EQ(config.dataplane.limits.max_masks_per_table, 6u);
   EXPECT_EQ(config.limits.actions_per_flow, 7u);
   EXPECT_EQ(config.limits.batch_items, 8u);
+  EXPECT_EQ(config.dataplane.macs.entries, 10u);
+  EXPECT_EQ(config.dataplane.macs.age_seconds, 11u);
+  EXPECT_EQ(config.limits.packet_in_clients, 12u);
+  EXPECT_EQ(config.limits.packet_ins_per_second, 13u);
+  EXPECT_EQ(config.limits.packet_in_queue, 14u);
+  EXPECT_EQ(config.limits.packet_outs_per_second, 15u);
+  EXPECT_EQ(config.limits.packet_out_queue, 16u);
 }
 
 TEST(ConfigTest, NoCachesAndNoOrderingAreZero) {

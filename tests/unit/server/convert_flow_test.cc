@@ -59,6 +59,11 @@ v1::Action Of(Message* (v1::Action::*mutable_action)()) {
   return action;
 }
 v1::Action Clear() { return Of(&v1::Action::mutable_clear_actions); }
+v1::Action Controller(uint32_t max_len) {
+  v1::Action action;
+  action.mutable_controller()->set_max_len(max_len);
+  return action;
+}
 v1::Action Goto(uint32_t table_id) {
   v1::Action action;
   action.mutable_goto_table()->set_table_id(table_id);
@@ -95,9 +100,11 @@ TEST(FlowSpecTest, EveryActionComesBack) {
       {Output(1), Output(65279), Reserved(v1::RESERVED_PORT_IN_PORT), Reserved(v1::RESERVED_PORT_ALL)},
       {PushVlan(), PushVlan(0x88a8, true), PopVlan(), DecTtl()},
       {SetField(v1::FIELD_IPV4_DST, 0x0a000000, 0xff000000), SetField(v1::FIELD_TCP_DST, 0)},
-      {Reserved(v1::RESERVED_PORT_FLOOD), Move(v1::FIELD_IPV4_SRC, v1::FIELD_IPV4_DST, 8, 0, 24), Clear()},
+      {Reserved(v1::RESERVED_PORT_FLOOD), Reserved(v1::RESERVED_PORT_NORMAL),
+       Move(v1::FIELD_IPV4_SRC, v1::FIELD_IPV4_DST, 8, 0, 24), Clear()},
       {WriteActions({DecTtl(), Output(3)}), PushMpls(0x8848)},
       {PushMpls(0x8847), Of(&v1::Action::mutable_dec_mpls_ttl), PopMpls(0x0800), Goto(254)},
+      {Controller(128), Controller(0), Controller(65535)},
       {},
   };
   for (const std::vector<v1::Action>& actions : all) {
@@ -215,6 +222,11 @@ const BadSpec kBadSpecs[] = {
        *s.add_actions() = Output(1);
      }),
      kInvalid, "flow.actions[0]", "not the last action"},
+    {"ControllerTooLong", Spec({}, {Controller(65536)}), kInvalid, "flow.actions[0].controller.max_len",
+     "1 to 65535, or 0 for all"},
+    {"ControllerInSet",
+     With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_controller(); }),
+     kInvalid, "flow.actions[0].write_actions.actions[0]", "cannot stand in write_actions"},
     {"GotoInSet",
      With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_clear_actions(); }),
      kInvalid, "flow.actions[0].write_actions.actions[0]", "cannot stand in write_actions"},
@@ -262,7 +274,7 @@ const BadSpec kBadSpecs[] = {
     {"OutputNowhere", With([](v1::FlowSpec& s) { s.add_actions()->mutable_output(); }), kInvalid,
      "flow.actions[0].output", "set port or reserved"},
     {"OutputUnknownReserved", Spec({}, {Reserved(static_cast<v1::ReservedPort>(9))}), kInvalid,
-     "flow.actions[0].output.reserved", "RESERVED_PORT_ALL or RESERVED_PORT_FLOOD"},
+     "flow.actions[0].output.reserved", "RESERVED_PORT_FLOOD or RESERVED_PORT_NORMAL"},
     {"OutputUnspecified", Spec({}, {Reserved(v1::RESERVED_PORT_UNSPECIFIED)}), kInvalid,
      "flow.actions[0].output.reserved", "unknown reserved port 0"},
     {"Tpid", Spec({}, {PushVlan(0x9100)}), kInvalid, "flow.actions[0].push_vlan.tpid", "0x8100 or 0x88a8"},

@@ -54,6 +54,11 @@ MetricsSnapshot Snapshot() {
                              .pruned_lookups = 42,
                              .indexed_masks = 43,
                              .index_bytes = 44});
+  snapshot.totals.injected = 10;
+  snapshot.workers[1].punted = 18;
+  snapshot.workers[1].punts_lost = 19;
+  snapshot.macs = {.entries = 50, .options = {.entries = 51}, .learned = 52, .moved = 53, .evicted = 54, .expired = 55};
+  snapshot.packets = {.clients = 60, .delivered = 61, .dropped_rate = 62, .dropped_queue = 63, .refused = 64};
   snapshot.limits = {.max_flows = 1000, .max_masks_per_table = 99};
   return snapshot;
 }
@@ -107,6 +112,20 @@ constexpr const char* kLines[] = {
     "sluice_table_pruned_lookups_total{table=\"0\"} 42\n",
     "sluice_table_indexed_masks{table=\"0\"} 43\n",
     "sluice_table_index_bytes{table=\"0\"} 44\n",
+    "sluice_packets_injected_total 10\n",
+    "sluice_packet_in_total 18\n",
+    "sluice_packet_in_dropped_total{reason=\"worker\"} 19\n",
+    "sluice_mac_entries 50\n",
+    "sluice_mac_entries_limit 51\n",
+    "sluice_mac_learned_total 52\n",
+    "sluice_mac_moved_total 53\n",
+    "sluice_mac_evicted_total 54\n",
+    "sluice_mac_expired_total 55\n",
+    "sluice_packet_in_clients 60\n",
+    "sluice_packet_in_delivered_total 61\n",
+    "sluice_packet_in_dropped_total{reason=\"rate\"} 62\n",
+    "sluice_packet_in_dropped_total{reason=\"queue\"} 63\n",
+    "sluice_packet_out_refused_total 64\n",
 };
 
 TEST(MetricsTest, EveryCounterHasItsLine) {
