@@ -153,7 +153,8 @@ TextError ActionParser::ParseSlice(absl::string_view text, int column, Slice& ou
     token.key_column = column;
     return NoDestination(word, token);
   }
-  out.bits = out.field->options.bits();
+  constexpr uint32_t kInPortBits = 16;  // of Open vSwitch's, which holds every port's number
+  out.bits = parts.first == "NXM_OF_IN_PORT" ? kInPortBits : out.field->options.bits();
   // DSCP is the upper bits of it.
   const uint32_t least = IsTos(word) ? 2 : 0;
   absl::string_view range = parts.second;

@@ -82,9 +82,15 @@ class Pair:
         return any("pop_mpls" in action for flow in self.flows for action in flow.actions)
 
 
+# What a switch may not have yet.
+FEATURES = ("groups", "meters", "controllers")
+
+
 class Generator:
-    def __init__(self, rng, without=()):
-        self.rng, self.without = rng, without
+    """without: names of RULES; less: of FEATURES that flows are not to use."""
+
+    def __init__(self, rng, without=(), less=()):
+        self.rng, self.without, self.less = rng, without, less
         self.groups, self.meters = [], []  # lines; group ids count up from GROUP_ID
         self.group_needs = {}  # id: "" or what the flow must match for the group's changes: ip or ipv6
 
@@ -96,8 +102,9 @@ class Generator:
 
     def pair(self, packet_count=40, flow_count=24):
         self.packets = [packets.packet(self.rng, atomic=not self.on("atomic-fragments")) for _ in range(packet_count)]
-        self.meters = ["meter=1,pktps,burst,band=type=drop,rate=1000000,burst_size=1000000"] if self.chance(0.3) else []
-        for _ in range(self.rng.choice([0, 1, 3])):
+        if self.chance(0.3) and "meters" not in self.less:
+            self.meters = ["meter=1,pktps,burst,band=type=drop,rate=1000000,burst_size=1000000"]
+        for _ in range(0 if "groups" in self.less else self.rng.choice([0, 1, 3])):
             self._group()
         self.tables = TABLES[: self.rng.choice([1, 2, 3, 4])]
         priorities = self.rng.sample(range(1, 1000), flow_count)
@@ -265,7 +272,8 @@ class Generator:
         usable = [g for g, needs in self.group_needs.items() if not needs or (needs == state.kind and (state.whole or not self.on("fragments-rewritten")))]
         if usable and kind < 0.3:
             return ["group:%d" % self.rng.choice(usable)]
-        return [self.rng.choice(["output:%d" % n for n in (1, 2, 3, 4, 3, 4)] + ["in_port", "ALL", "FLOOD", "output:77", "CONTROLLER:64"])]
+        controller = [] if "controllers" in self.less else ["CONTROLLER:64"]
+        return [self.rng.choice(["output:%d" % n for n in (1, 2, 3, 4, 3, 4)] + ["in_port", "ALL", "FLOOD", "output:77"] + controller)]
 
     def _action_set(self, state, may_push):
         known = State(state.kind, state.proto, state.whole, state.tags if may_push or state.tags else None)
