@@ -99,7 +99,10 @@ TextError ActionParser::SetMetadata(const Token& token) {
   }
   Token value = token;
   value.key = "metadata";
-  return SetNamedField(*word->field, value);
+  absl::StatusOr<ValueMask> vm = ParseValue(*word->field, value.key, value.value);
+  if (!vm.ok()) return At(ValueColumn(token), std::string(vm.status().message()));
+  vm->value &= vm->mask;  // what is outside counts for nothing, as the instruction is defined
+  return vm->mask == 0 ? TextError{} : AddSet(*word->field, *vm, value);
 }
 
 // controller, controller:MAX_LEN, controller(max_len=MAX_LEN).

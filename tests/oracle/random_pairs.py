@@ -21,6 +21,7 @@ import tempfile
 
 import players
 import random_flows
+from live_sluice import LiveSluice
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -30,8 +31,8 @@ AHEAD = 2  # pairs that Sluice plays while Open vSwitch plays another
 class Table:
     """Plays pairs through both."""
 
-    def __init__(self, sluicectl, ovs, folder):
-        self.sluice, self.ovs, self.folder = players.Sluice(sluicectl), ovs, folder
+    def __init__(self, sluice, ovs, folder):
+        self.sluice, self.ovs, self.folder = sluice, ovs, folder
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 
     def begin(self, pair, way, name="pair"):
@@ -117,8 +118,8 @@ def show(seed, way, pair, lines):
     print("\n".join("  " + line for line in lines), flush=True)
 
 
-def play(args, ovs, folder):
-    table, failed, hits = Table(args.sluicectl, ovs, folder), 0, 0
+def play(args, sluice, ovs, folder):
+    table, failed, hits = Table(sluice, ovs, folder), 0, 0
     table.without = args.without
     begun = collections.deque()
     for seed in range(args.seed, args.seed + args.pairs + AHEAD):
@@ -161,8 +162,8 @@ def main():
     if not ovs.there():
         print("skipped: needs root, Open vSwitch and %s" % ovs.script)
         return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live:
-        failed, hits = play(args, live, folder)
+    with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live, LiveSluice(args.sluicectl) as sluice:
+        failed, hits = play(args, sluice, live, folder)
     # Pairs whose packets hit nothing would agree about nothing.
     return 1 if failed or hits < 3 * (args.pairs - failed) else 0
 

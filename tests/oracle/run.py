@@ -39,6 +39,7 @@ import tempfile
 
 import make_capture
 import pcap
+from live_sluice import LiveSluice
 from players import OpenVswitch, Refused, Result, Run, Sluice, WAYS, compare, first_differences, frames_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -290,8 +291,8 @@ def main():
     plan = Plan(captures, differences, args.only, unwired, args.needed)
     with tempfile.TemporaryDirectory(prefix="sluice-oracle-") as folder:
         if args.needed:
-            with ovs.live() as alone:
-                lines = named_for_nothing(plan, Sluice(args.sluicectl), alone, folder)
+            with ovs.live() as alone, LiveSluice(args.sluicectl) as sluice:
+                lines = named_for_nothing(plan, sluice, alone, folder)
             print("\n".join(lines))
             return 1 if lines else 0
         if args.record:

@@ -238,6 +238,8 @@ INSTANTIATE_TEST_SUITE_P(
              "priority=32768,mpls actions=set_field:0xc0000/0xc0000->mpls_label"},
         Good{"ip,actions=load:0xb8->NXM_OF_IP_TOS[],load:0x3->NXM_OF_IP_TOS[2..3]",
              "priority=32768,ip actions=set_field:46->ip_dscp,set_field:0x3/0x3->ip_dscp"},
+        Good{"actions=write_metadata:0xff/0xf0,write_metadata:7/0,output:2",
+             "priority=32768 actions=set_field:0xf0/0xf0->metadata,output:2"},
         Good{"actions=move:NXM_OF_IN_PORT[]->NXM_NX_REG1[16..31],output:NXM_OF_IN_PORT[]",
              "priority=32768 actions=move:in_port[0..15]->reg1[16..31],output:in_port[0..15]"},
         Good{"ip,actions=move:NXM_OF_IP_TOS[4..7]->NXM_NX_REG0[0..3]",
