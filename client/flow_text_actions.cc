@@ -280,9 +280,6 @@ void ActionParser::AddPush(uint32_t tpid, bool only_if_untagged) {
 }
 
 TextError ActionParser::AddSet(const FieldInfo& field, const ValueMask& vm, const Token& token) {
-  if (vm.mask != field.all_ones && !field.maskable()) {
-    return At(token.value_column, absl::StrCat(token.key, " takes no mask; expected all of ", field.options.name()));
-  }
   const v1::Prerequisite prerequisite = field.options.prerequisite();
   const bool met = Meets(prerequisite) || (prerequisite == v1::PREREQUISITE_VLAN && pushed_);
   if (!met) return At(token.key_column, absl::StrCat(token.key, " needs ", PrerequisiteText(prerequisite)));

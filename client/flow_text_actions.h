@@ -57,6 +57,7 @@ class ActionParser {
     uint32_t bits = 0;
   };
   TextError ParseSlice(absl::string_view text, int column, Slice& out) const;
+  TextError ParseDestination(absl::string_view text, int column, const char* action, Slice& out) const;
   TextError OutputField(absl::string_view text, int column);
   const FieldInfo* Destination(const KeyWord& word) const;
   TextError NoDestination(const KeyWord* word, const Token& token) const;

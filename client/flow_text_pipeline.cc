@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "client/flow_text_actions.h"
 #include "client/flow_text_value.h"
 
@@ -21,7 +22,8 @@ std::string NameOfExtensible(absl::string_view name) {
   constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
       {"ipv4_src", "ip_src"},       {"ipv4_dst", "ip_dst"},        {"icmpv4_type", "icmp_type"},
       {"icmpv4_code", "icmp_code"}, {"ipv6_flabel", "ipv6_label"}, {"ipv6_nd_target", "nd_target"},
-      {"ipv6_nd_sll", "nd_sll"},    {"ipv6_nd_tll", "nd_tll"},     {"ip_ttl", "nw_ttl"}};
+      {"ipv6_nd_sll", "nd_sll"},    {"ipv6_nd_tll", "nd_tll"},     {"ip_ttl", "nw_ttl"},
+      {"ip_tos", "nw_tos"}};
   for (const absl::string_view prefix : kPrefixes) {
     if (!absl::StartsWith(name, prefix)) continue;
     const std::string lower = absl::AsciiStrToLower(name.substr(prefix.size()));
@@ -32,6 +34,8 @@ std::string NameOfExtensible(absl::string_view name) {
   }
   return std::string(name);
 }
+
+bool IsTos(const KeyWord* word) { return word != nullptr && word->kind == KeyKind::kNwTos; }
 
 }  // namespace
 
@@ -96,7 +100,10 @@ TextError ActionParser::SetMetadata(const Token& token) {
   }
   Token value = token;
   value.key = "metadata";
-  return SetNamedField(*word->field, value);
+  absl::StatusOr<ValueMask> vm = ParseValue(*word->field, value.key, value.value);
+  if (!vm.ok()) return At(ValueColumn(token), std::string(vm.status().message()));
+  vm->value &= vm->mask;  // what is outside counts for nothing, as the instruction is defined
+  return vm->mask == 0 ? TextError{} : AddSet(*word->field, *vm, value);
 }
 
 // controller, controller:MAX_LEN, controller(max_len=MAX_LEN).
@@ -150,23 +157,41 @@ TextError ActionParser::ParseSlice(absl::string_view text, int column, Slice& ou
     token.key_column = column;
     return NoDestination(word, token);
   }
-  out.bits = out.field->options.bits();
+  constexpr uint32_t kInPortBits = 16;  // of Open vSwitch's, which holds every port's number
+  out.bits = parts.first == "NXM_OF_IN_PORT" ? kInPortBits : out.field->options.bits();
+  // DSCP is the upper bits of it.
+  const uint32_t least = IsTos(word) ? 2 : 0;
   absl::string_view range = parts.second;
   if (parts.first.size() == text.size() || range == "]") return {};
   const int at = column + static_cast<int>(parts.first.size()) + 1;
-  const std::string expected = absl::StrCat("; expected ", parts.first, "[] or bits from [0..", out.bits - 1, "]");
+  const std::string expected =
+      absl::StrCat("; expected ", parts.first, "[] or bits from [", least, "..", least + out.bits - 1, "]");
   if (!absl::EndsWith(range, "]")) return At(at, absl::StrCat("\"", text, "\" has no end", expected));
   range.remove_suffix(1);
   const std::pair<absl::string_view, absl::string_view> ends = absl::StrSplit(range, absl::MaxSplits("..", 1));
   uint64_t first = 0, last = 0;
   const bool one = ends.first.size() == range.size();
   if (!ParseNumber(ends.first, first) || !(one ? ParseNumber(ends.first, last) : ParseNumber(ends.second, last)) ||
-      first > last || last >= out.bits) {
+      first > last || first < least || last >= least + out.bits) {
     return At(at, absl::StrCat("\"[", range, "]\" names no bits of ", parts.first, expected));
   }
-  out.first = static_cast<uint32_t>(first);
+  out.first = static_cast<uint32_t>(first - least);
   out.bits = static_cast<uint32_t>(last - first + 1);
   return {};
+}
+
+// As ParseSlice. What can be written of vlan_tci is the tag's VID and its PCP.
+TextError ActionParser::ParseDestination(absl::string_view text, int column, const char* action, Slice& out) const {
+  constexpr uint32_t kVidBits = 12, kPcpBit = 13;
+  if (TextError error = ParseSlice(text, column, out)) return error;
+  if (out.field->id == v1::FIELD_VLAN_TCI && out.first + out.bits <= kVidBits) {
+    out.field = &InfoOf(v1::FIELD_VLAN_VID);
+  } else if (out.field->id == v1::FIELD_VLAN_TCI && out.first >= kPcpBit) {
+    out.field = &InfoOf(v1::FIELD_VLAN_PCP);
+    out.first -= kPcpBit;
+  }
+  if (out.field->options.writable()) return {};
+  return At(column, absl::StrCat(action, " cannot write ", out.field->options.name(), "; expected a writable field"));
 }
 
 // A set_field of some bits.
@@ -177,9 +202,14 @@ TextError ActionParser::Load(const Token& token) {
   }
   Slice to;
   const int to_column = token.value_column + static_cast<int>(arrow) + 2;
-  if (TextError error = ParseSlice(token.value.substr(arrow + 2), to_column, to)) return error;
   Token value = token;
   value.value = token.value.substr(0, arrow);
+  const absl::string_view whole = absl::StripSuffix(token.value.substr(arrow + 2), "[]");
+  if (IsTos(FindKey(NameOfExtensible(whole)))) {
+    value.key = whole;
+    return SetTos(value);
+  }
+  if (TextError error = ParseDestination(token.value.substr(arrow + 2), to_column, "load", to)) return error;
   uint64_t number = 0;
   if (!ParseNumber(value.value, number)) {
     return At(value.value_column, absl::StrCat("\"", value.value, "\" is no number of up to 64 bits"));
@@ -190,9 +220,6 @@ TextError ActionParser::Load(const Token& token) {
   const absl::uint128 mask = absl::Uint128Max() >> (128 - to.bits) << to.first;
   value.key = to.field->options.name();
   value.key_column = to_column;
-  if (!to.field->options.writable()) {
-    return At(to_column, absl::StrCat(token.key, " cannot write ", value.key, "; expected a writable field"));
-  }
   return AddSet(*to.field, {absl::uint128(number) << to.first, mask}, value);
 }
 
@@ -204,12 +231,9 @@ TextError ActionParser::Move(const Token& token) {
   Slice from, to;
   if (TextError error = ParseSlice(token.value.substr(0, arrow), token.value_column, from)) return error;
   const int to_column = token.value_column + static_cast<int>(arrow) + 2;
-  if (TextError error = ParseSlice(token.value.substr(arrow + 2), to_column, to)) return error;
+  if (TextError error = ParseDestination(token.value.substr(arrow + 2), to_column, "move", to)) return error;
   if (from.bits != to.bits) {
     return At(token.value_column, absl::StrCat("move: ", from.bits, " bits do not go into ", to.bits));
-  }
-  if (!to.field->options.writable()) {
-    return At(to_column, absl::StrCat("move cannot write ", to.field->options.name(), "; expected a writable field"));
   }
   for (const auto& [slice, column] : {std::pair{&from, token.value_column}, std::pair{&to, to_column}}) {
     const v1::Prerequisite prerequisite = slice->field->options.prerequisite();

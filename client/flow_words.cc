@@ -125,6 +125,9 @@ constexpr NamedAction kActions[] = {
     {"mod_vlan_pcp", ActionKind::kSetVlan, v1::FIELD_VLAN_PCP},
     {"set_vlan_vid", ActionKind::kSet, v1::FIELD_VLAN_VID},
     {"set_vlan_pcp", ActionKind::kSet, v1::FIELD_VLAN_PCP},
+    {"set_mpls_label", ActionKind::kSet, v1::FIELD_MPLS_LABEL},
+    {"set_mpls_tc", ActionKind::kSet, v1::FIELD_MPLS_TC},
+    {"set_mpls_ttl", ActionKind::kSet, v1::FIELD_MPLS_TTL},
     {"set_field", ActionKind::kSetField},
     {"push_vlan", ActionKind::kPushVlan},
     {"pop_vlan", ActionKind::kPopVlan},
@@ -149,30 +152,10 @@ constexpr NamedAction kActions[] = {
 };
 constexpr const char* kNeverActions[] = {"ct",     "ct_clear",    "nat",       "learn", "conjunction", "resubmit",
                                          "bundle", "bundle_load", "multipath", "note",  "sample"};
-constexpr const char* kLaterActions[] = {"local",
-                                         "table",
-                                         "none",
-                                         "any",
-                                         "enqueue",
-                                         "set_queue",
-                                         "pop_queue",
-                                         "push",
-                                         "pop",
-                                         "stack_push",
-                                         "stack_pop",
-                                         "dec_nsh_ttl",
-                                         "set_tunnel",
-                                         "set_tunnel64",
-                                         "set_mpls_label",
-                                         "set_mpls_tc",
-                                         "set_mpls_ttl",
-                                         "exit",
-                                         "fin_timeout",
-                                         "clone",
-                                         "encap",
-                                         "decap",
-                                         "check_pkt_larger",
-                                         "delete_field"};
+constexpr const char* kLaterActions[] = {
+    "local", "table",       "none",       "any",       "enqueue",     "set_queue",        "pop_queue",
+    "push",  "pop",         "stack_push", "stack_pop", "dec_nsh_ttl", "set_tunnel",       "set_tunnel64",
+    "exit",  "fin_timeout", "clone",      "encap",     "decap",       "check_pkt_larger", "delete_field"};
 
 using KeyMap = absl::flat_hash_map<std::string, KeyWord>;
 using ActionMap = absl::flat_hash_map<std::string, ActionWord>;

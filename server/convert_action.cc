@@ -106,8 +106,10 @@ void SetFieldFromProto(const v1::SetFieldAction& in, const KnownHeaders& headers
     return;
   }
   if (!Meets(info->prerequisite, headers)) violations.Add(Path(path, "field"), NeedsHeader(*info, "writing"));
+  FieldInfo in_part = *info;
+  in_part.maskable = true;  // what is matched as a whole can be written in part
   FieldBits bits;
-  if (!FieldBitsFromProto(ViewOf(in), *info, path, violations, bits)) return;
+  if (!FieldBitsFromProto(ViewOf(in), in_part, path, violations, bits)) return;
   out.type = ActionType::kSetField;
   out.field = info->field;
   out.value = bits.value;

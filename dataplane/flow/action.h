@@ -20,7 +20,8 @@ enum class ActionType : uint8_t {
   kOutputAll,     // to every enabled port but that one
   kOutputFlood,   // as kOutputAll
   kOutputNormal,  // as a MAC-learning switch would
-  kOutputField,   // to the port that stands in field, bits of it from source_bit on
+  kOutputField,   // to the port that stands in field, bits of it from source_bit on: 0xfff8 in_port, 0xfffb and 0xfffc
+                  // all
   kSetField,      // field, value, mask
   kMoveField,     // bits of field from source_bit on become those of destination from destination_bit on
   kPushVlan,      // tpid, only_if_untagged

@@ -167,7 +167,11 @@ void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
 
 void Executor::OutputField(PacketInHand& packet, const Action& action, bool last) {
   Refresh(packet);
+  // OpenFlow 1.0's numbers, which registers of any width hold for Open vSwitch.
+  constexpr uint32_t kInPort = 0xfff8, kFlood = 0xfffb, kAll = 0xfffc;
   const absl::uint128 number = GetField(packet.key, action.field) >> action.source_bit & LowBits(action.bits);
+  if (number == kInPort) return Send(packet, packet.ingress, last);
+  if (number == kFlood || number == kAll) return OutputAll(packet, last);
   OutputTo(packet, number > kMaxPortNumber ? 0 : static_cast<uint32_t>(number), last);
 }
 

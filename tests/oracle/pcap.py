@@ -2,6 +2,7 @@
 import struct
 
 ETHERNET = 1
+HEADER_BYTES = 24  # of a pcap file
 PCAP_ORDERS = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 
@@ -35,7 +36,7 @@ def _check_link(path, link):
 
 def _read_pcap(path, data, order):
     _check_link(path, struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF)
-    at = 24
+    at = HEADER_BYTES
     while at + 16 <= len(data):
         size = struct.unpack_from(order + "I", data, at + 8)[0]
         yield data[at + 16 : at + 16 + size]

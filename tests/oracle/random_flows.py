@@ -18,6 +18,10 @@ RULES = {
     "pushed-onto-tags": "A tag that is pushed onto another has zeros in Open vSwitch, and copies the one below in OpenFlow; and "
                         "Open vSwitch keeps two tags at most.",
     "popped-bytes": "Behind a popped label Open vSwitch counts the bytes of what is left, Sluice those of the frame as received.",
+    "labels-in-part": "Where one field of a label is written, Open vSwitch writes the others too, as the first packet of a megaflow had them, "
+                      "though the megaflow does not match on them.",
+    "set-after-pop": "An action set pops a tag before it sets fields. Open vSwitch then makes a new tag for a VLAN id or a priority, "
+                     "though ovs-actions(7) says that a set_field on what is not there does nothing.",
     "absent-options": "Open vSwitch remembers a written link-layer address option that the packet does not have.",
 }
 
@@ -60,6 +64,7 @@ class State:
         self.bottom, self.inner = None, None  # of an MPLS stack: whether the outer entry is the last, and what is below
         self.options, self.icmp_type = [], None  # neighbour discovery options that are there
         self.may_push_mpls = True
+        self.exact = False  # the match says all of the outer label stack entry
 
 
 class Pair:
@@ -82,9 +87,15 @@ class Pair:
         return any("pop_mpls" in action for flow in self.flows for action in flow.actions)
 
 
+# What a switch may not have yet.
+FEATURES = ("groups", "meters", "controllers")
+
+
 class Generator:
-    def __init__(self, rng, without=()):
-        self.rng, self.without = rng, without
+    """without: names of RULES; less: of FEATURES that flows are not to use."""
+
+    def __init__(self, rng, without=(), less=()):
+        self.rng, self.without, self.less = rng, without, less
         self.groups, self.meters = [], []  # lines; group ids count up from GROUP_ID
         self.group_needs = {}  # id: "" or what the flow must match for the group's changes: ip or ipv6
 
@@ -96,9 +107,11 @@ class Generator:
 
     def pair(self, packet_count=40, flow_count=24):
         self.packets = [packets.packet(self.rng, atomic=not self.on("atomic-fragments")) for _ in range(packet_count)]
-        self.meters = ["meter=1,pktps,burst,band=type=drop,rate=1000000,burst_size=1000000"] if self.chance(0.3) else []
-        for _ in range(self.rng.choice([0, 1, 3])):
+        if self.chance(0.3) and "meters" not in self.less:
+            self.meters = ["meter=1,pktps,burst,band=type=drop,rate=1000000,burst_size=1000000"]
+        for _ in range(0 if "groups" in self.less else self.rng.choice([0, 1, 3])):
             self._group()
+        self.pops_in_sets = self.chance(0.5)
         self.tables = TABLES[: self.rng.choice([1, 2, 3, 4])]
         priorities = self.rng.sample(range(1, 1000), flow_count)
         flows = [self._flow(self.tables[0] if i < flow_count // 2 else self.rng.choice(self.tables), p) for i, p in enumerate(priorities)]
@@ -107,6 +120,12 @@ class Generator:
     # Matches.
 
     def _mask(self, name):
+        mask = self._any_mask(name)
+        if BITS[name] == 128 and text_of(name, mask)[0].isdigit():  # ovs-ofctl takes it for a prefix length
+            mask |= 0xF << 124
+        return mask
+
+    def _any_mask(self, name):
         """Most of them of the kinds that people write."""
         bits, kind = BITS[name], self.rng.random()
         every = (1 << bits) - 1
@@ -114,10 +133,7 @@ class Generator:
             return every
         if kind < 0.85:
             return every & ~((1 << self.rng.randrange(bits)) - 1)
-        mask = self.rng.getrandbits(bits)
-        if bits == 128 and text_of(name, mask)[0].isdigit():  # ovs-ofctl takes it for a prefix length
-            mask |= 0xF << 124
-        return mask or every
+        return self.rng.getrandbits(bits) or every
 
     def _masked(self, flow, name, fields):
         """True if any bit of the field's value under the mask is set."""
@@ -178,12 +194,14 @@ class Generator:
 
     def _match_mpls(self, flow, fields, state):
         flow.match.append(MPLS_TYPES[fields["dl_type"]])
-        if self.chance(0.6):
+        every = self.chance(0.4)
+        state.exact = every or not self.on("labels-in-part")
+        if every or self.chance(0.6):
             flow.match += ["mpls_label=%d" % fields["mpls_label"], "mpls_bos=%d" % fields["mpls_bos"]]
             state.bottom, state.inner = fields["mpls_bos"], 0x0800 if fields["mpls_label"] % 2 == 0 else 0x86DD
-        if self.chance(0.3):
+        if every or self.chance(0.3):
             flow.match.append("mpls_tc=%d" % fields["mpls_tc"])
-        if self.chance(0.3):
+        if every or self.chance(0.3):
             flow.match.append("mpls_ttl=%d" % fields["mpls_ttl"])
 
     def _match_ip(self, flow, fields, state, kind):
@@ -265,13 +283,17 @@ class Generator:
         usable = [g for g, needs in self.group_needs.items() if not needs or (needs == state.kind and (state.whole or not self.on("fragments-rewritten")))]
         if usable and kind < 0.3:
             return ["group:%d" % self.rng.choice(usable)]
-        return [self.rng.choice(["output:%d" % n for n in (1, 2, 3, 4, 3, 4)] + ["in_port", "ALL", "FLOOD", "output:77", "CONTROLLER:64"])]
+        controller = [] if "controllers" in self.less else ["CONTROLLER:64"]
+        return [self.rng.choice(["output:%d" % n for n in (1, 2, 3, 4, 3, 4)] + ["in_port", "ALL", "FLOOD", "output:77"] + controller)]
 
     def _action_set(self, state, may_push):
         known = State(state.kind, state.proto, state.whole, state.tags if may_push or state.tags else None)
-        known.may_push_mpls = False
+        known.may_push_mpls, known.exact = False, state.exact
         found = [action for _ in range(self.rng.choice([0, 1, 2, 3])) for action in self._change(known)]
         found = [a for a in found if not a.startswith(("load", "move"))]
+        pushes = any(a.startswith("push_vlan") for a in found)
+        if self.on("set-after-pop") and not pushes:
+            found = [a for a in found if (a != "pop_vlan" if not self.pops_in_sets else "->vlan_" not in a)]
         return found + [o for o in (self._output(state) if self.chance(0.8) else []) if not o.startswith("CONTROLLER")]
 
     def _action(self, state):
@@ -344,7 +366,9 @@ class Generator:
         return ["push_mpls:0x8847", "set_field:%d->mpls_label" % label]
 
     def _change_mpls(self, state):
-        options = [["dec_mpls_ttl"], ["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
+        options = [["dec_mpls_ttl"]]
+        if state.exact:
+            options += [["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
         if state.bottom == 1:
             options.append(["push_mpls:0x8847", "set_field:%d->mpls_label" % self.rng.choice([0x9002, 0x9003])])
         if state.bottom is not None:
@@ -354,6 +378,7 @@ class Generator:
             state.kind = {0x0800: "ip", 0x86DD: "ipv6"}[state.inner] if state.bottom else "mpls"
         if chosen[0].startswith(("pop", "push")):
             state.bottom, state.inner = None, None
+            state.exact = state.exact and chosen[0].startswith("push")
         return chosen
 
     # Groups.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays random flows on random packets through Sluice and through Open vSwitch, and shows the least that differs.
 
-    random_pairs.py --sluicectl PATH [--shared DIR] [--seed N] [--pairs N] [--without RULE ...] [--keep DIR]
+    random_pairs.py --sluicectl PATH [--shared DIR] [--seed N] [--pairs N] [--without RULE ...] [--less FEATURE ...] [--keep DIR]
 
 Pair i of seed N is that of seed N+i with one pair, so that each can be played again by itself. Sluice plays each in one of its ways
 (players.WAYS), Open vSwitch in its only one; frames, their order and all counters must be the same. What Open vSwitch is
@@ -10,6 +10,7 @@ known to do otherwise is kept out by rules (random_flows.RULES); --without lets 
 A difference is made smaller by leaving out packets, flows and actions for as long as it stays, and then printed.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import random
@@ -20,26 +21,33 @@ import tempfile
 
 import players
 import random_flows
+from live_sluice import LiveSluice
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
+AHEAD = 2  # pairs that Sluice plays while Open vSwitch plays another
 
 
 class Table:
     """Plays pairs through both."""
 
-    def __init__(self, sluicectl, ovs, folder):
-        self.sluice, self.ovs, self.folder, self.played = players.Sluice(sluicectl), ovs, folder, 0
-        self.pool = concurrent.futures.ThreadPoolExecutor(1)
+    def __init__(self, sluice, ovs, folder):
+        self.sluice, self.ovs, self.folder = sluice, ovs, folder
+        self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 
-    def differs(self, pair, way):
-        """What differs, in words; "refused" lines where a switch takes no part."""
-        folder = os.path.join(self.folder, "pair")
+    def begin(self, pair, way, name="pair"):
+        """Lets Sluice play, of which most is waiting; `end` says what came of it."""
+        folder = os.path.join(self.folder, name)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        self.played += 1
-        run = players.Run("pair", pair.write(os.path.join(folder, "random")), pair.frames, [1, 2])
-        ours = self.pool.submit(self.sluice.play, run, folder, way)
+        run = players.Run(name, pair.write(os.path.join(folder, "random")), pair.frames, [1, 2])
+        return pair, run, folder, self.pool.submit(self.sluice.play, run, folder, way)
+
+    def differs(self, pair, way):
+        return self.end(*self.begin(pair, way))
+
+    def end(self, pair, run, folder, ours):
+        """What differs, in words; "refused" lines where a switch takes no part."""
         try:
             theirs = self.ovs.play(run, folder)
         except players.Refused as e:
@@ -110,24 +118,31 @@ def show(seed, way, pair, lines):
     print("\n".join("  " + line for line in lines), flush=True)
 
 
-def play(args, ovs, folder):
-    table, failed, hits = Table(args.sluicectl, ovs, folder), 0, 0
+def play(args, sluice, ovs, folder):
+    table, failed, hits = Table(sluice, ovs, folder), 0, 0
     table.without = args.without
-    for seed in range(args.seed, args.seed + args.pairs):
-        rng = random.Random(seed)
-        way = rng.choice(players.WAYS)
-        pair = random_flows.Generator(rng, args.without).pair()
-        lines = table.differs(pair, way)
-        if not lines:
-            hits += sum(counters[0] > 0 for counters in players.flows_of(os.path.join(folder, "pair", "ovs")).values())
+    begun = collections.deque()
+    for seed in range(args.seed, args.seed + args.pairs + AHEAD):
+        if seed < args.seed + args.pairs:
+            rng = random.Random(seed)
+            way = rng.choice(players.WAYS)
+            begun.append((seed, way, table.begin(random_flows.Generator(rng, args.without, args.less).pair(), way, "seed-%d" % seed)))
+        if seed < args.seed + AHEAD:
             continue
-        failed += 1
-        if args.keep:
-            shutil.copytree(os.path.join(folder, "pair"), os.path.join(args.keep, "seed-%d" % seed), dirs_exist_ok=True)
-        if not args.as_found:
-            pair = minimised(pair, table, way, kind_of(lines))
-            lines = table.differs(pair, way)
-        show(seed, way, pair, lines)
+        now, way, playing = begun.popleft()
+        pair, run, folder, _ = playing
+        lines = table.end(*playing)
+        if not lines:
+            hits += sum(counters[0] > 0 for counters in players.flows_of(os.path.join(folder, "ovs")).values())
+        else:
+            failed += 1
+            if args.keep:
+                shutil.copytree(folder, os.path.join(args.keep, run.name), dirs_exist_ok=True)
+            if not args.as_found:
+                pair = minimised(pair, table, way, kind_of(lines))
+                lines = table.differs(pair, way)
+            show(now, way, pair, lines)
+        shutil.rmtree(folder)
     print("seeds %d to %d: %d pairs of which %d differ; %d flows were hit" % (args.seed, args.seed + args.pairs - 1, args.pairs, failed, hits))
     return failed, hits
 
@@ -139,6 +154,7 @@ def main():
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--pairs", type=int, default=100)
     ap.add_argument("--without", action="append", default=[], choices=sorted(random_flows.RULES), help="leave this rule out")
+    ap.add_argument("--less", action="append", default=[], choices=random_flows.FEATURES, help="flows that do not use this")
     ap.add_argument("--as-found", action="store_true", help="make no difference smaller")
     ap.add_argument("--keep", metavar="DIR", help="keep what differs here, as found")
     args = ap.parse_args()
@@ -146,8 +162,8 @@ def main():
     if not ovs.there():
         print("skipped: needs root, Open vSwitch and %s" % ovs.script)
         return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live:
-        failed, hits = play(args, live, folder)
+    with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live, LiveSluice(args.sluicectl) as sluice:
+        failed, hits = play(args, sluice, live, folder)
     # Pairs whose packets hit nothing would agree about nothing.
     return 1 if failed or hits < 3 * (args.pairs - failed) else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays flow files on captures through Sluice and through Open vSwitch, and fails on every difference that is not listed.
 
-    run.py --sluicectl PATH [--shared DIR] [--record] [--explain] [--only NAME] [--quick] [--all]
+    run.py --sluicectl PATH [--shared DIR] [--record] [--explain] [--only NAME] [--quick] [--all] [--needed]
 
 Compared per flow file and capture: the frames that left each port, byte for byte and in order, and every flow's packets and
 bytes. The flow files are flows/*.flows, with groups and meters beside them. The captures are:
@@ -22,6 +22,9 @@ files' runs, and played by themselves with the flow file that is to show the dif
 counters differ, the entry names the flows whose packets or bytes are not compared, and each must differ in some run. So a
 difference that is not listed fails, and so does one that is gone. Live, a flow that no frame hits fails too, unless the comment
 before it says "never hit".
+
+--needed plays the frames of every entry with each of its flow files, and fails on what the entry names for nothing: a flow file
+in which none of its frames differs, a frame that differs in none of its flow files.
 """
 import argparse
 import collections
@@ -36,6 +39,7 @@ import tempfile
 
 import make_capture
 import pcap
+from live_sluice import LiveSluice
 from players import OpenVswitch, Refused, Result, Run, Sluice, WAYS, compare, first_differences, frames_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -126,8 +130,8 @@ def stem(run_or_path):
 class Plan:
     """The runs: per capture and flow file, all frames but the listed ones, and each entry's frames by themselves."""
 
-    def __init__(self, captures, differences, only, left_out=()):
-        self.runs, self.captures, self.differences, self.only = [], captures, differences, only
+    def __init__(self, captures, differences, only, left_out=(), each_entry=False):
+        self.runs, self.captures, self.differences, self.only, self.each_entry = [], captures, differences, only, each_entry
         self.shown = set()  # the entries that select frames
         self.counted = collections.defaultdict(set)  # what differs, of the entries about counters
         for file in sorted(os.listdir(os.path.join(HERE, "flows"))):
@@ -142,10 +146,10 @@ class Plan:
                 continue
             mine = [f for f in rest if selects(difference, *f)]
             rest = [f for f in rest if not selects(difference, *f)]
-            if mine and stem(path) == difference["shown_by"]:
+            if mine and (self.each_entry or stem(path) == difference["shown_by"]):
                 self.shown.add(i)
                 self.runs.append(Run("%s on %s, difference %r" % (stem(path), capture, difference["id"]), path, mine, inputs, difference))
-        if rest:
+        if rest and not self.each_entry:
             self.runs.append(Run("%s on %s" % (stem(path), capture), path, rest, inputs))
 
     def less(self, run):
@@ -186,7 +190,7 @@ def never_hit(runs, results):
 
 
 def culprits(run, sluice, way, ovs, folder, less, most=5):
-    """The first few frames that differ when they are played alone."""
+    """The first few frames (name, bytes) that differ when they are played alone."""
     found, pending = [], [run.frames]
     while pending and len(found) < most:
         part = run._replace(frames=pending.pop(0))
@@ -197,7 +201,7 @@ def culprits(run, sluice, way, ovs, folder, less, most=5):
         else:
             middle = len(part.frames) // 2
             pending[:0] = [part.frames[:middle], part.frames[middle:]]
-    return ["frame %s: %s" % (name, data[:80].hex()) for name, data in found]
+    return found
 
 
 class Player:
@@ -243,6 +247,24 @@ def ways_of(run, captures, quick):
     return WAYS[:2] if "on generated" in run.name else WAYS[2:]
 
 
+def named_for_nothing(plan, sluice, live, folder):
+    """The flow files and frames of differences.json that need not be there, in words."""
+    differ, played = collections.defaultdict(set), collections.defaultdict(set)
+    for run in plan.runs:
+        found = culprits(run, sluice, WAYS[0], live, folder, plan.less(run), most=len(run.frames))
+        print("%s: %s" % (run.name, ", ".join(name for name, _ in found) or "no difference"), flush=True)
+        played[run.difference["id"]] |= {name for name, _ in run.frames}
+        differ[run.difference["id"]] |= {name for name, _ in found}
+        if found:
+            differ[run.difference["id"]].add(stem(run))
+    lines = []
+    for difference in plan.differences:
+        known = differ[difference["id"]]
+        lines += ["difference %r names %s for nothing" % (difference["id"], name) for name in difference.get("flows", ()) if name not in known]
+        lines += ["difference %r: frame %s differs nowhere" % (difference["id"], name) for name in sorted(played[difference["id"]] - known)]
+    return lines
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--sluicectl", required=True)
@@ -251,6 +273,7 @@ def main():
     ap.add_argument("--explain", action="store_true", help="find the first few frames that make a difference by themselves")
     ap.add_argument("--only", help="flow files whose name contains this")
     ap.add_argument("--all", action="store_true", help="flow files of unwired.txt too")
+    ap.add_argument("--needed", action="store_true", help="only see whether differences.json names something for nothing")
     ap.add_argument("--quick", action="store_true", help="bursts of 32 with the flow cache only")
     args = ap.parse_args()
 
@@ -265,18 +288,24 @@ def main():
         raise SystemExit("--record needs root, Open vSwitch and %s" % ovs.script)
     with open(os.path.join(HERE, "unwired.txt")) as f:
         unwired = [] if args.all else f.read().split()
-    plan = Plan(captures, differences, args.only, unwired)
+    plan = Plan(captures, differences, args.only, unwired, args.needed)
     with tempfile.TemporaryDirectory(prefix="sluice-oracle-") as folder:
+        if args.needed:
+            with ovs.live() as alone, LiveSluice(args.sluicectl) as sluice:
+                lines = named_for_nothing(plan, sluice, alone, folder)
+            print("\n".join(lines))
+            return 1 if lines else 0
         if args.record:
             record.write(plan.runs, ovs.finish(ovs.start(plan.runs, folder), plan.runs, folder))
             return 0
         try:
-            return play_all(args, plan, ovs if live else None, record, folder)
+            with ovs.live() as alone:  # starts when it is first asked to play
+                return play_all(args, plan, ovs if live else None, alone, record, folder)
         except Refused as e:
             raise SystemExit(str(e)) from e
 
 
-def play_all(args, plan, ovs, record, folder):
+def play_all(args, plan, ovs, alone, record, folder):
     failed, runs = 0, plan.runs
     player = Player(Sluice(args.sluicectl), folder)
     playing = ovs.start(runs, folder) if ovs else None
@@ -294,8 +323,7 @@ def play_all(args, plan, ovs, record, folder):
             if ovs and isinstance(ours, Result) and run.difference is None:
                 lines += player.show(i, run, way)
                 if args.explain:
-                    with ovs.live() as alone:
-                        lines += culprits(run, player.sluice, way, alone, folder, plan.less(run))
+                    lines += ["frame %s: %s" % (name, data[:80].hex()) for name, data in culprits(run, player.sluice, way, alone, folder, plan.less(run))]
             print("\n".join("    " + line for line in lines), flush=True)
     wrong = plan.not_shown() + never_hit(runs, theirs) if ovs else []
     for run, their in zip(runs, theirs) if ovs else ():

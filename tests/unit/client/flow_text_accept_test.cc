@@ -228,5 +228,26 @@ INSTANTIATE_TEST_SUITE_P(
              "priority=32768 actions=set_field:01:02:03:04:05:06->eth_src,set_field:01:02:03:04:05:07->eth_src"},
         Good{"ip,actions=dec_ttl,dec_ttl(),2", "priority=32768,ip actions=dec_ttl,dec_ttl,output:2"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    Parts, GoodFlow,
+    testing::Values(
+        Good{"mpls,actions=set_mpls_label:5,set_mpls_tc:1,set_mpls_ttl:3",
+             "priority=32768,mpls actions=set_field:5->mpls_label,set_field:1->mpls_tc,set_field:3->mpls_ttl"},
+        Good{"ip,actions=set_field:1/1->nw_ttl", "priority=32768,ip actions=set_field:0x1/0x1->nw_ttl"},
+        Good{"mpls,actions=load:0x3->OXM_OF_MPLS_LABEL[18..19]",
+             "priority=32768,mpls actions=set_field:0xc0000/0xc0000->mpls_label"},
+        Good{"ip,actions=load:0xb8->NXM_OF_IP_TOS[],load:0x3->NXM_OF_IP_TOS[2..3]",
+             "priority=32768,ip actions=set_field:46->ip_dscp,set_field:0x3/0x3->ip_dscp"},
+        Good{"actions=write_metadata:0xff/0xf0,write_metadata:7/0,output:2",
+             "priority=32768 actions=set_field:0xf0/0xf0->metadata,output:2"},
+        Good{"actions=move:NXM_OF_IN_PORT[]->NXM_NX_REG1[16..31],output:NXM_OF_IN_PORT[]",
+             "priority=32768 actions=move:in_port[0..15]->reg1[16..31],output:in_port[0..15]"},
+        Good{"ip,actions=move:NXM_OF_IP_TOS[4..7]->NXM_NX_REG0[0..3]",
+             "priority=32768,ip actions=move:ip_dscp[2..5]->reg0[0..3]"},
+        Good{"dl_vlan=5,actions=load:0xa->NXM_OF_VLAN_TCI[4..7],load:3->vlan_tci[13..15]",
+             "priority=32768,dl_vlan=5 actions=set_field:0x10a0/0x10f0->vlan_vid,set_field:3->vlan_pcp"},
+        Good{"dl_vlan=5,ip,actions=move:NXM_OF_VLAN_TCI[12..13]->NXM_OF_VLAN_TCI[14..15]",
+             "priority=32768,ip,dl_vlan=5 actions=move:vlan_tci[12..13]->vlan_pcp[1..2]"}));
+
 }  // namespace
 }  // namespace sluice::client

@@ -268,7 +268,6 @@ INSTANTIATE_TEST_SUITE_P(
             "22: set_field writes no bit of ip_dst; expected a mask other than 0"},
         Bad{"tcp,actions=set_field:1-5->tcp_dst",
             "23: tcp_dst: \"1-5\" is not understood; expected a number, 0 to 65535, decimal or 0x…"},
-        Bad{"ip,actions=set_field:1/1->nw_ttl", "22: nw_ttl takes no mask; expected all of nw_ttl"},
         Bad{"dl_vlan=5,actions=set_field:100->vlan_vid",
             "29: set_field: 100 lacks vlan_vid's bit 0x1000, which says \"tagged\"; expected 4196"},
         Bad{"dl_vlan=5,actions=set_field:100/0xfff->vlan_vid",
@@ -295,7 +294,16 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"actions=move:nw_src[]->nw_dst[]", "14: ip_src needs an IPv4 flow; write ip too"},
         Bad{"actions=push_mpls:5", "19: push_mpls: 5 is out of range; expected 1536 to 65535"},
         Bad{"actions=controller(reason=action)", "20: controller: reason is not supported by this version"},
-        Bad{"mpls,actions=set_mpls_label:5", "14: action set_mpls_label is not supported by this version"},
+        Bad{"actions=set_mpls_label:5", "9: set_mpls_label needs an MPLS flow; write mpls or mplsm too"},
+        Bad{"mpls,actions=set_mpls_tc:8", "26: set_mpls_tc: 8 is out of range; expected 0 to 7"},
+        Bad{"ip,actions=load:1->NXM_OF_IP_TOS[1]",
+            "34: \"[1]\" names no bits of NXM_OF_IP_TOS; expected NXM_OF_IP_TOS[] or bits from [2..7]"},
+        Bad{"ip,actions=load:0xb9->NXM_OF_IP_TOS[]",
+            "17: NXM_OF_IP_TOS: 0xb9 sets the two ECN bits; expected a multiple of 4 (mod_nw_ecn sets those)"},
+        Bad{"dl_vlan=5,actions=load:1->vlan_tci[12]", "27: load cannot write vlan_tci; expected a writable field"},
+        Bad{"actions=load:1->vlan_tci[0..3]",
+            "17: vlan_vid needs a VLAN tag; write dl_vlan=…, vlan_tci=0x1000/0x1000 or, for an action, push_vlan "
+            "before it"},
         Bad{"actions=exit", "9: action exit is not supported by this version"}));
 
 }  // namespace

@@ -317,6 +317,14 @@ TEST_P(PipelineTest, OutputsToThePortThatAFieldNames) {
   EXPECT_EQ(switch_.Drops(DropReason::kNoSuchPort), 2u);
 }
 
+TEST_P(PipelineTest, OutputsToReservedPortsThatAFieldNames) {
+  switch_.AddFlow({}, {Action{.type = ActionType::kOutputField, .field = Field::kUdpDst, .bits = 16}});
+  switch_.Receive(1, {Udp(0xfff8), Udp(0xfffb), Udp(0xfffc), Udp(0xfffe), Udp(0xff00)});
+  EXPECT_THAT(Sent(1), ElementsAre(Udp(0xfff8)));
+  for (const int port : {2, 3, 4}) EXPECT_THAT(Sent(port), ElementsAre(Udp(0xfffb), Udp(0xfffc)));
+  EXPECT_EQ(switch_.Drops(DropReason::kNoSuchPort), 2u);
+}
+
 TEST_P(PipelineTest, RegistersGoWithThePacketAndNoFurther) {
   switch_.AddFlow(MatchOf({{Field::kUdpDst, 1}}),
                   {SetTo(Field::kReg3, 7), SetTo(Field::kMetadata, 0x100000000), GoTo(1)}, 200);
