@@ -64,6 +64,7 @@ class Cli {
 using Action = std::function<int()>;
 
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
+void AddWatchCommand(CLI::App& group, Cli& cli, Action& action);  // flow watch
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);

@@ -1,4 +1,4 @@
-// sluicectl flow: add, add-file, get, list, modify, delete.
+// sluicectl flow: add, add-file, get, list, modify, delete; watch stands in command_watch.cc.
 
 #include <unistd.h>
 
@@ -278,6 +278,8 @@ void AddFlowCommands(CLI::App& app, Cli& cli, Action& action) {
                              [&cli, arguments] { return Delete(cli, arguments->flow, arguments->strict); });
   remove->add_option("FILTER", arguments->flow, "As for list");
   remove->add_flag("--strict", arguments->strict, "Exactly this flow: its table, priority and match");
+
+  AddWatchCommand(*group, cli, action);
 }
 
 }  // namespace sluice::client
