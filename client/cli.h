@@ -64,8 +64,9 @@ class Cli {
 using Action = std::function<int()>;
 
 void AddFlowCommands(CLI::App& app, Cli& cli, Action& action);
-// To the subcommand "flow".
+// The two to the subcommand "flow".
 void AddLintCommand(CLI::App& flow, Cli& cli, Action& action);
+void AddWatchCommand(CLI::App& flow, Cli& cli, Action& action);
 void AddPortCommands(CLI::App& app, Cli& cli, Action& action);
 void AddGroupCommands(CLI::App& app, Cli& cli, Action& action);
 void AddMeterCommands(CLI::App& app, Cli& cli, Action& action);

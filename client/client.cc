@@ -157,6 +157,19 @@ absl::Status Client::VisitFlows(const v1::FlowFilter& filter,
   return absl::OkStatus();
 }
 
+absl::Status Client::WatchFlows(const v1::WatchFlowsRequest& request,
+                                const std::function<absl::Status(const v1::WatchFlowsResponse&)>& take) {
+  grpc::ClientContext context;
+  const auto reader = impl_->flows.WatchFlows(&context, request);
+  v1::WatchFlowsResponse message;
+  absl::Status taken;
+  while (taken.ok() && reader->Read(&message)) taken = take(message);
+  if (!taken.ok()) context.TryCancel();
+  const absl::Status ended = FromGrpc(reader->Finish());
+  if (!taken.ok()) return taken;
+  return ended.ok() ? absl::UnavailableError("the switch ended the watch") : ended;
+}
+
 absl::StatusOr<v1::CreatePortResponse> Client::CreatePort(const v1::CreatePortRequest& request) {
   return impl_->Call(&PortStub::CreatePort, impl_->ports, request);
 }

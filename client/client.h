@@ -61,6 +61,11 @@ class Client {
   // ascending id. Stops at the first error, the visitor's or the switch's.
   absl::Status VisitFlows(const v1::FlowFilter& filter, const std::function<absl::Status(const v1::Flow&)>& visit);
 
+  // Calls `take` for each message, until the stream or `take` ends it with an
+  // error, which is returned; never by itself with OK. options.timeout does not apply.
+  absl::Status WatchFlows(const v1::WatchFlowsRequest& request,
+                          const std::function<absl::Status(const v1::WatchFlowsResponse&)>& take);
+
   absl::StatusOr<v1::CreatePortResponse> CreatePort(const v1::CreatePortRequest& request);
   absl::StatusOr<v1::GetPortResponse> GetPort(const v1::GetPortRequest& request);
   absl::StatusOr<v1::UpdatePortResponse> UpdatePort(const v1::UpdatePortRequest& request);

@@ -1,4 +1,4 @@
-// sluicectl flow: add, add-file, get, list, modify, delete.
+// sluicectl flow: add, add-file, get, list, modify, delete; watch stands in command_watch.cc.
 
 #include <unistd.h>
 
@@ -280,6 +280,7 @@ void AddFlowCommands(CLI::App& app, Cli& cli, Action& action) {
   remove->add_flag("--strict", arguments->strict, "Exactly this flow: its table, priority and match");
 
   AddLintCommand(*group, cli, action);
+  AddWatchCommand(*group, cli, action);
 }
 
 }  // namespace sluice::client

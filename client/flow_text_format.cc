@@ -269,6 +269,10 @@ std::string FormatFlow(const v1::Flow& flow, bool wide, double now_unix_seconds)
     const double age = std::floor(std::max(0.0, now_unix_seconds - Seconds(stats.last_used_time())));
     absl::StrAppend(&out, ", idle_age=", static_cast<uint64_t>(age));
   }
+  if (flow.has_modify_time()) {
+    const double age = std::floor(std::max(0.0, now_unix_seconds - Seconds(flow.modify_time())));
+    absl::StrAppend(&out, ", hard_age=", static_cast<uint64_t>(age));
+  }
   return absl::StrCat(out, ", ", FormatRest(spec));
 }
 

@@ -244,6 +244,32 @@ TEST_F(SluicedTest, SigtermEndsItInOrder) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/api.sock"));
 }
 
+TEST_F(SluicedTest, SigtermEndsWatches) {
+  ChildProcess child({Binary(), "--config", Config("")});
+  ASSERT_TRUE(child.WaitForOutput("ready", kStart)) << child.Output();
+  const auto stub = Stub<v1::FlowService>();
+  grpc::ClientContext reading, silent;
+  v1::WatchFlowsRequest request;
+  request.set_send_current(true);
+  const auto reader = stub->WatchFlows(&reading, request);
+  const auto never_read = stub->WatchFlows(&silent, request);
+  v1::WatchFlowsResponse message;
+  ASSERT_TRUE(reader->Read(&message));
+  const absl::Time start = absl::Now();
+  child.Signal(SIGTERM);
+  while (reader->Read(&message)) {
+  }
+  const grpc::Status status = reader->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(status.error_message(), "the switch is ending");
+  EXPECT_EQ(child.Wait(kEnd), 0) << child.Output();
+  EXPECT_LT(absl::Now() - start, kEnd);
+  silent.TryCancel();
+  while (never_read->Read(&message)) {
+  }
+  EXPECT_FALSE(never_read->Finish().ok());
+}
+
 TEST_F(SluicedTest, ASecondSignalEndsItAtOnce) {
   ChildProcess child({Binary(), "--config", Config("")});
   ASSERT_TRUE(child.WaitForOutput("ready", kStart)) << child.Output();

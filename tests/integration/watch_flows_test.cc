@@ -373,7 +373,7 @@ TEST_F(WatchFlowsTest, AClientThatReadsNothingMissesAndHoldsUpNobody) {
   uint64_t markers = 0;
   for (const v1::FlowEvent& event : slow->Events(0)) markers += event.has_missed();
   EXPECT_GE(markers, 1u);
-  EXPECT_GT(missed, 50'000u);
+  EXPECT_GT(missed, 1'000u) << "what lies on the way holds some";
   EXPECT_EQ(missed + seen - markers, told + 1) << "each event is told or counted as missed";
   EXPECT_EQ(test_server_.watches().missed() - missed_before, missed);
 }
@@ -400,9 +400,11 @@ TEST_F(WatchFlowsTest, ClientsThatVanishLeaveNothing) {
   for (int round = 0; round < 200; ++round) {
     v1::WatchFlowsRequest request;
     request.set_send_current(round % 2 == 0);
-    Watch watch(*flows_, request);
-    if (round % 3 == 0) watch.Read();
-    MustCreate(UdpFlow(static_cast<uint32_t>(round), 1));
+    {
+      Watch watch(*flows_, request);
+      if (round % 3 == 0) watch.Read();
+      MustCreate(UdpFlow(static_cast<uint32_t>(round), 1));
+    }
     if (round % 8 == 7) WaitForNoWatchers();
   }
 }
