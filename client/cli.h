@@ -76,6 +76,7 @@ void AddPacketCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);
+void AddTraceCommand(CLI::App& app, Cli& cli, Action& action);
 void AddTopCommand(CLI::App& app, Cli& cli, Action& action);
 void AddCompletionCommand(CLI::App& app, Action& action);
 

@@ -18,6 +18,7 @@
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
+#include "sluice/v1/trace_service.grpc.pb.h"
 
 namespace sluice::client {
 namespace {
@@ -70,7 +71,8 @@ struct Client::Impl {
         packets(channel),
         switches(channel),
         groups(channel),
-        meters(channel) {}
+        meters(channel),
+        traces(channel) {}
 
   // One blocking call.
   template <typename Response, typename Stub, typename Request>
@@ -92,6 +94,7 @@ struct Client::Impl {
   v1::SwitchService::Stub switches;
   v1::GroupService::Stub groups;
   v1::MeterService::Stub meters;
+  v1::TraceService::Stub traces;
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -199,6 +202,9 @@ absl::StatusOr<v1::ResortMasksResponse> Client::ResortMasks() {
   return impl_->Call(&TableStub::ResortMasks, impl_->tables, v1::ResortMasksRequest());
 }
 
+absl::StatusOr<v1::TracePacketResponse> Client::TracePacket(const v1::TracePacketRequest& request) {
+  return impl_->Call(&v1::TraceService::Stub::TracePacket, impl_->traces, request);
+}
 absl::StatusOr<v1::Group> Client::CreateGroup(const v1::GroupSpec& spec) {
   v1::CreateGroupRequest request;
   *request.mutable_group() = spec;

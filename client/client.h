@@ -29,6 +29,7 @@
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
+#include "sluice/v1/trace_service.pb.h"
 
 namespace sluice::client {
 
@@ -77,6 +78,7 @@ class Client {
   absl::StatusOr<v1::ListMasksResponse> ListMasks(const v1::ListMasksRequest& request);
   absl::StatusOr<v1::ResortMasksResponse> ResortMasks();
 
+  absl::StatusOr<v1::TracePacketResponse> TracePacket(const v1::TracePacketRequest& request);
   absl::StatusOr<v1::Group> CreateGroup(const v1::GroupSpec& spec);
   absl::StatusOr<v1::Group> GetGroup(uint32_t id);
   // Creates it if there is none and it may.

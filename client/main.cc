@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   sluice::client::AddPacketCommands(app, cli, action);
   sluice::client::AddSettingsCommands(app, cli, action);
   sluice::client::AddReplayCommand(app, cli, action);
+  sluice::client::AddTraceCommand(app, cli, action);
   sluice::client::AddTopCommand(app, cli, action);
   sluice::client::AddCompletionCommand(app, action);
   if (argc > 1 && argv[1] == std::string_view(sluice::client::kCompleteCommand)) {

@@ -15,6 +15,7 @@
 #include "dataplane/worker/memory.h"
 #include "dataplane/worker/placement.h"
 #include "dataplane/worker/reclaimer.h"
+#include "dataplane/worker/tracer.h"
 
 namespace sluice {
 namespace {
@@ -103,6 +104,9 @@ class Dataplane::Impl {
   FlowTable& flows() { return flows_; }
   Engine& engine() { return engine_; }
   PortRegistry& ports() { return ports_; }
+  absl::StatusOr<TraceResult> Trace(uint32_t in_port, const FrameBytes& frame) {
+    return sluice::Trace(engine_, flows_, eal_->pool(), in_port, frame);
+  }
   const Environment& environment() const { return environment_; }
 
  private:
@@ -153,6 +157,9 @@ absl::StatusOr<PortInfo> Dataplane::GetPort(uint32_t number) const { return impl
 absl::StatusOr<uint32_t> Dataplane::PortNumber(const std::string& name) const { return impl_->ports().NumberOf(name); }
 std::string Dataplane::PortName(uint32_t number) const { return impl_->ports().NameOf(number); }
 std::vector<PortInfo> Dataplane::ListPorts() const { return impl_->ports().List(); }
+absl::StatusOr<TraceResult> Dataplane::Trace(uint32_t in_port, const FrameBytes& frame) const {
+  return impl_->Trace(in_port, frame);
+}
 void Dataplane::ListenForPackets(bool listen) { impl_->engine().ListenForPackets(listen); }
 unsigned Dataplane::TakePackets(unsigned most, const PacketVisitor& visit) {
   return impl_->engine().TakePackets(most, visit);

@@ -23,6 +23,7 @@
 #include "dataplane/group/group_table.h"
 #include "dataplane/meter/meter_table.h"
 #include "dataplane/port/port_config.h"
+#include "dataplane/trace.h"
 
 namespace sluice {
 
@@ -165,6 +166,11 @@ class Dataplane {
     DropReason cause{};  // else: why not
   };
   absl::StatusOr<Sent> SendPacket(const PacketToSend& packet);
+
+  // What would become of a frame of at most 65,535 bytes that port in_port receives.
+  // Changes and counts nothing. NOT_FOUND without that port; RESOURCE_EXHAUSTED
+  // without packet buffers.
+  absl::StatusOr<TraceResult> Trace(uint32_t in_port, const FrameBytes& frame) const;
 
   std::vector<WorkerInfo> Workers() const;
   PacketTotals Totals() const;  // the workers' summed

@@ -23,6 +23,7 @@
 #include "server/port_service.h"
 #include "server/switch_service.h"
 #include "server/table_service.h"
+#include "server/trace_service.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
 #include "sluice/v1/mac_service.grpc.pb.h"
@@ -31,6 +32,7 @@
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "sluice/v1/table_service.grpc.pb.h"
+#include "sluice/v1/trace_service.grpc.pb.h"
 
 namespace sluice {
 namespace {
@@ -69,6 +71,7 @@ class ApiServer::Impl {
     services_.push_back(MakePortService(apis.ports, apis.requests));
     services_.push_back(MakeTableService(apis.switch_api, apis.requests));
     services_.push_back(MakeSwitchService(apis.switch_api, apis.requests));
+    services_.push_back(MakeTraceService(apis.trace, apis.requests));
     services_.push_back(MakeGroupService(apis.groups, apis.requests));
     services_.push_back(MakeMeterService(apis.meters, apis.requests));
     services_.push_back(MakeMacService(apis.macs, apis.requests));
@@ -104,8 +107,9 @@ class ApiServer::Impl {
     health->SetServingStatus("", serving);
     for (const char* name : {v1::FlowService::service_full_name(), v1::PortService::service_full_name(),
                              v1::TableService::service_full_name(), v1::SwitchService::service_full_name(),
-                             v1::GroupService::service_full_name(), v1::MeterService::service_full_name(),
-                             v1::MacService::service_full_name(), v1::PacketService::service_full_name()}) {
+                             v1::TraceService::service_full_name(), v1::GroupService::service_full_name(),
+                             v1::MeterService::service_full_name(), v1::MacService::service_full_name(),
+                             v1::PacketService::service_full_name()}) {
       health->SetServingStatus(name, serving);
     }
   }

@@ -24,6 +24,7 @@
 #include "server/port_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
+#include "server/trace_api.h"
 
 namespace sluice {
 
@@ -36,6 +37,7 @@ class ApiServer {
     SwitchApi& switch_api;
     MacApi& macs;
     PacketApi& packets;
+    TraceApi& trace;
     RequestCounters& requests;
     FlowWatches& watches;
     GroupApi& groups;

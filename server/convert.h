@@ -10,7 +10,7 @@
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
 // convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only
-// read.
+// read, convert_trace.cc traces.
 //
 // Pure; any thread.
 
@@ -32,6 +32,7 @@
 #include "sluice/v1/port_service.pb.h"
 #include "sluice/v1/switch_service.pb.h"
 #include "sluice/v1/table_service.pb.h"
+#include "sluice/v1/trace_service.pb.h"
 
 namespace sluice {
 
@@ -107,9 +108,13 @@ void SettingsFromProto(const v1::UpdateSettingsRequest& in, ViolationList& viola
 void SettingsToProto(const Settings& settings, v1::Settings* out);
 
 void MissPolicyFromProto(v1::MissPolicy in, const Path& path, ViolationList& violations, MissPolicy& out);
+v1::MissPolicy MissPolicyToProto(MissPolicy policy);
 void TableToProto(const TableInfo& table, v1::Table* out);
 void MaskInfoToProto(const MaskInfo& mask, v1::Mask* out);
 void WorkerToProto(const WorkerInfo& worker, v1::Worker* out);
 void TotalsToProto(const PacketTotals& totals, v1::PacketTotals* out);
+
+void FrameFromProto(const std::string& in, const Path& path, ViolationList& violations, FrameBytes& out);
+void TraceToProto(const TraceResult& trace, v1::TracePacketResponse* out);
 
 }  // namespace sluice

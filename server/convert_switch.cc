@@ -80,7 +80,7 @@ void MissPolicyFromProto(v1::MissPolicy in, const Path& path, ViolationList& vio
   }
 }
 
-static v1::MissPolicy MissPolicyToProto(MissPolicy policy) {
+v1::MissPolicy MissPolicyToProto(MissPolicy policy) {
   if (policy == MissPolicy::kContinue) return v1::MISS_POLICY_CONTINUE;
   return policy == MissPolicy::kController ? v1::MISS_POLICY_CONTROLLER : v1::MISS_POLICY_DROP;
 }

@@ -37,6 +37,7 @@
 #include "server/quote.h"
 #include "server/stop_signal.h"
 #include "server/switch_api.h"
+#include "server/trace_api.h"
 #include "spdlog/spdlog.h"
 
 namespace sluice {
@@ -115,6 +116,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   GroupApi groups(dataplane, config.limits);
   MeterApi meters(dataplane);
   SwitchApi switch_api(dataplane, dataplane.flows(), config.limits, identity);
+  TraceApi trace(dataplane);
   MacApi macs(dataplane);
   PacketApi packets(dataplane, dataplane.flows(), config.limits);
 
@@ -128,7 +130,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     spdlog::info("metrics on {}", metrics->url());
   }
   auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
-                              {flows, ports, switch_api, macs, packets, requests, watches, groups, meters});
+                              {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

@@ -53,8 +53,9 @@ enum class Method : uint8_t {
   kFlushMacs,
   kWatchPackets,
   kSendPacket,
+  kTracePacket,
 };
-inline constexpr int kMethodCount = 35;
+inline constexpr int kMethodCount = 36;
 
 class RequestCounters {
  public:

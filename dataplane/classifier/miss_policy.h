@@ -12,4 +12,10 @@ enum class MissPolicy : uint8_t {
   kController,  // to controllers
 };
 
+// The table in which such a packet goes on; 0: in none.
+constexpr uint8_t TableAfterMiss(MissPolicy policy, uint8_t table_id) {
+  constexpr uint8_t kLastTable = 254;
+  return policy == MissPolicy::kContinue && table_id < kLastTable ? table_id + 1 : 0;
+}
+
 }  // namespace sluice

@@ -184,6 +184,15 @@ const ClassifierEntry* Subtable::FirstInRange(const ClassifierEntry* entry, cons
   return entry;
 }
 
+void Subtable::AddMatching(const PacketKey& key, std::vector<const ClassifierEntry*>& entries) const {
+  const Ports ports = PortsOf(key);
+  for (const ClassifierEntry* entry = Find(*buckets_.load(std::memory_order_relaxed), HashOf(key), key);
+       entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+    const bool is_flow = RangeChain::From(entry) == nullptr;
+    if (is_flow && entry->Alive() && (!ranged_ || RangesOf(entry->words()).Contain(ports))) entries.push_back(entry);
+  }
+}
+
 void Subtable::Pack(const Match& match, uint64_t* words) const {
   for (unsigned i = 0; i < word_count_; ++i) words[i] = WordOf(match.value, word_index_[i]) & word_mask_[i];
   if (ranged_) words[word_count_] = std::bit_cast<uint64_t>(match.ports);

@@ -103,6 +103,8 @@ class Subtable {
   void Pack(const Match& match, uint64_t* words) const;
   Match Unpack(const uint64_t* words) const;
 
+  // Adds the entries that match a packet and that nothing has removed, by descending rank.
+  void AddMatching(const PacketKey& key, std::vector<const ClassifierEntry*>& entries) const;
   // The entry with this match and priority that nothing has removed, or null.
   ClassifierEntry* FindAlive(const Match& match, uint16_t priority) const;
   void Link(ClassifierEntry* entry, Garbage& garbage);

@@ -1,7 +1,9 @@
 #include "dataplane/classifier/table.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "dataplane/classifier/candidates.h"
 #include "dataplane/classifier/classifier.h"
 #include "dataplane/classifier/walk.h"
 #include "dataplane/flow/flow_table.h"
@@ -252,6 +254,34 @@ std::vector<MaskInfo> ClassifierTable::Masks() const {
     }
   }
   return masks;
+}
+
+// As walk.h goes over the masks; without a mask cache's hint, which only changes what
+// comes first.
+ClassifierTable::Explanation ClassifierTable::Explain(const PacketKey& key) const {
+  const MaskArray& masks = *masks_.load(std::memory_order_relaxed);
+  std::vector<bool> possible(masks.items.size(), !masks.pruning.has_value());
+  if (masks.pruning.has_value()) {
+    Candidates candidates(*masks.pruning);
+    candidates.Find(&key, 1);
+    for (uint32_t place; (place = candidates.Next(0)) != Candidates::kNone;) possible[place] = true;
+  }
+  Explanation explanation;
+  std::vector<const ClassifierEntry*>& entries = explanation.entries;
+  const ClassifierEntry* winner = nullptr;
+  for (size_t place = 0; place < masks.items.size(); ++place) {
+    const MaskArray::Item& item = masks.items[place];
+    const size_t before = entries.size();
+    item.subtable->AddMatching(key, entries);
+    if (!possible[place] || (winner != nullptr && winner->rank > item.bound)) continue;
+    explanation.masks.push_back(item.subtable->mask());
+    if (entries.size() > before && (winner == nullptr || entries[before]->rank > winner->rank))
+      winner = entries[before];
+  }
+  std::ranges::sort(entries, [winner](const ClassifierEntry* a, const ClassifierEntry* b) {
+    return a != b && (a == winner || (b != winner && a->rank > b->rank));
+  });
+  return explanation;
 }
 
 void ClassifierTable::ForEachSubtable(const std::function<void(const Subtable&)>& fn) const {

@@ -76,6 +76,13 @@ class ClassifierTable {
   TableInfo Info() const;
   // In the order of lookups; those that have flows.
   std::vector<MaskInfo> Masks() const;
+  // The entries that match a packet: the winner first, then by descending rank; and
+  // the masks that a lookup tries for it.
+  struct Explanation {
+    std::vector<const ClassifierEntry*> entries;
+    std::vector<PacketKey> masks;
+  };
+  Explanation Explain(const PacketKey& key) const;
   // In any order, those of the batch in hand too.
   void ForEachSubtable(const std::function<void(const Subtable&)>& fn) const;
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "dataplane/classifier/interest.h"
+#include "dataplane/flow/flow_explanation.h"
 
 namespace sluice {
 namespace {
@@ -255,6 +256,16 @@ TableInfo FlowStore::Info(uint8_t table_id) const {
   if (table(table_id) != nullptr) info = table(table_id)->Info();
   info.miss_policy = classifier_.miss_policy(table_id);
   return info;
+}
+
+FlowExplanation FlowStore::Explain(uint8_t table_id, const PacketKey& key) const {
+  FlowExplanation explanation{.miss_policy = classifier_.miss_policy(table_id)};
+  if (table(table_id) == nullptr) return explanation;
+  ClassifierTable::Explanation found = table(table_id)->Explain(key);
+  explanation.masks = std::move(found.masks);
+  if (!found.entries.empty()) explanation.winner = found.entries.front();
+  for (const ClassifierEntry* entry : found.entries) Describe(*entry->flow(), explanation.flows.emplace_back());
+  return explanation;
 }
 
 void FlowStore::SetMissPolicy(uint8_t table_id, MissPolicy policy) {

@@ -112,6 +112,7 @@ class FlowStore {
   // Null where there is none.
   const ClassifierTable* table(uint8_t id) const { return in_use_[id] ? tables_[id].get() : nullptr; }
   TableInfo Info(uint8_t table_id) const;
+  FlowExplanation Explain(uint8_t table_id, const PacketKey& key) const;
   void SetMissPolicy(uint8_t table_id, MissPolicy policy);
 
  private:

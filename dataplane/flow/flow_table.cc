@@ -9,6 +9,7 @@
 #include "dataplane/classifier/hash.h"
 #include "dataplane/flow/batch.h"
 #include "dataplane/flow/flow_events.h"
+#include "dataplane/flow/flow_explanation.h"
 #include "dataplane/flow/flow_filter.h"
 #include "dataplane/flow/flow_store.h"
 #include "dataplane/worker/reclaimer.h"
@@ -448,6 +449,12 @@ std::vector<MaskInfo> FlowTable::Masks(uint8_t table_id) const {
   return impl_->WithStore([table_id](FlowStore& store) {
     const ClassifierTable* table = store.table(table_id);
     return table == nullptr ? std::vector<MaskInfo>() : table->Masks();
+  });
+}
+
+void FlowTable::Explain(const std::function<void(const ExplainTable&)>& fn) const {
+  impl_->WithStore([&](FlowStore& store) {
+    fn([&store](uint8_t table_id, const PacketKey& key) { return store.Explain(table_id, key); });
   });
 }
 

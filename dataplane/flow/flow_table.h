@@ -37,6 +37,7 @@ namespace sluice {
 class Classifier;
 class FlowEvents;
 class Reclaimer;
+struct FlowExplanation;
 struct HashKey;
 
 // A flow as a controller writes it.
@@ -198,6 +199,11 @@ class FlowTable {
   // In the order in which a lookup tries them.
   std::vector<MaskInfo> Masks(uint8_t table_id) const;
   const FlowTableLimits& limits() const;
+
+  // Asks why a packet hits the flow that it hits: fn may ask table by table, and no
+  // flow changes until it returns. Counts nothing.
+  using ExplainTable = std::function<FlowExplanation(uint8_t table_id, const PacketKey& key)>;
+  void Explain(const std::function<void(const ExplainTable&)>& fn) const;
 
   // Refills what workers take counters from, re-sorts masks when it is time and
   // removes flows that have passed a timeout, a bounded number in one go, of which

@@ -80,6 +80,7 @@ class PuntRing {
   }
 
   void Listen(bool listen) { listening_.store(listen, std::memory_order_relaxed); }
+  bool listening() const { return listening_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr uint64_t kSkipped = 1;  // in a record's size: there is no packet, the rest of the ring was too short

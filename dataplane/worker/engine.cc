@@ -41,11 +41,10 @@ Engine::Engine(const Options& options, rte_mempool* pool, FlowTable& flows, Recl
       meters_(static_cast<unsigned>(options.worker_cpus.size()), options.max_meters, reclaimer),
       macs_(options.macs),
       queues_(options.worker_cpus.size()) {
-  const SharedTables tables{.groups = groups_.published(), .meters = meters_.published(), .macs = macs_};
   for (unsigned id = 0; id < options.worker_cpus.size(); ++id) {
     const Worker::Options worker{
         .id = id, .cpu = options.worker_cpus[id], .idle = options.idle, .rx_burst = options.rx_burst};
-    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_, tables));
+    workers_.push_back(std::make_unique<Worker>(worker, pool, flows.classifier(), reclaimer, snapshot_, tables()));
   }
   SetFlowCache(options.flow_cache_entries);
   const std::lock_guard lock(mutex_);
@@ -211,6 +210,11 @@ PortStats Engine::Sum(const AttachedPort& port) const {
     stats.drop_no_buffers += counters.drop_no_buffers.Get();
   }
   return stats;
+}
+
+void Engine::WithSnapshot(const std::function<void(const Snapshot&)>& fn) const {
+  const std::lock_guard lock(mutex_);
+  fn(*snapshot_.load(std::memory_order_relaxed));
 }
 
 absl::StatusOr<PortStats> Engine::StatsOf(uint32_t number) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -62,6 +63,7 @@ class Engine {
   // Whether the port's device has a link, for groups that watch it; true at first.
   void SetLink(uint32_t number, bool up);
 
+  SharedTables tables() { return {groups_.published(), meters_.published(), macs_}; }
   GroupTable& groups() { return groups_; }
   MeterTable& meters() { return meters_; }
 
@@ -69,11 +71,14 @@ class Engine {
   void SetFlowCache(uint32_t entries);
   uint32_t flow_cache_entries() const;
 
+  // Calls fn with the ports as they are; they do not change meanwhile.
+  void WithSnapshot(const std::function<void(const Snapshot&)>& fn) const;
   // What NORMAL has learned, and what the time is there.
   MacTable& macs() { return macs_; }
   uint32_t NowSeconds() const { return clock_.Seconds(WorkerClock::Cycles()); }
   // As Dataplane's.
   void ListenForPackets(bool listen);
+  bool listens_for_packets() const { return workers_.front()->punts().listening(); }
   unsigned TakePackets(unsigned most, const Dataplane::PacketVisitor& visit);
   absl::StatusOr<Dataplane::Sent> SendPacket(const PacketToSend& packet);
 

@@ -15,15 +15,6 @@ namespace {
 // False: nobody sees what the action does, but by an action behind it.
 bool HasEffect(const Action& action) { return IsOutput(action) || action.type >= ActionType::kGroup; }
 
-// How many actions of a list there are to carry out. With something in the action
-// set, from before or by this list, all: the set sends the packet as it is then.
-size_t UpToLastEffect(std::span<const Action> list, const ActionSet& set) {
-  size_t n = list.size();
-  if (!set.empty() || std::ranges::any_of(list, &Action::deferred)) return n;
-  while (n != 0 && !HasEffect(list[n - 1])) --n;
-  return n;
-}
-
 // A packet's field is there if the key's bits say so.
 bool Has(const PacketKey& key, Field field) {
   const FieldLayout& layout = LayoutOf(field);
@@ -37,26 +28,43 @@ absl::uint128 LowBits(unsigned bits) { return bits == 0 ? 0 : absl::Uint128Max()
 }  // namespace
 
 uint8_t Executor::Carry(PacketInHand& packet, std::span<const Action> list) {
-  const size_t n = UpToLastEffect(list, set_);
+  const size_t n = Needed(list);
   for (size_t at = 0; at < n && !packet.ended; ++at) {
-    const Action& action = list[at];
-    if (action.deferred) {
-      if (!set_.Add(action)) packet.Lose(DropReason::kActionSetFull);
-    } else if (action.type == ActionType::kClearActions) {
-      set_.Clear();
-    } else if (action.type == ActionType::kGotoTable) {
-      return static_cast<uint8_t>(action.port);
-    } else {
-      Do(packet, action, at + 1 == n && set_.empty());
-    }
+    if (const uint8_t next = Step(packet, list[at], at + 1 == n && set_.empty())) return next;
   }
   return 0;
 }
 
-void Executor::CarrySet(PacketInHand& packet) {
-  if (packet.lost) return;
+// With something in the action set, from before or by this list, all: the set
+// sends the packet as it is then.
+size_t Executor::Needed(std::span<const Action> list) const {
+  size_t n = list.size();
+  if (!set_.empty() || std::ranges::any_of(list, &Action::deferred)) return n;
+  while (n != 0 && !HasEffect(list[n - 1])) --n;
+  return n;
+}
+
+uint8_t Executor::Step(PacketInHand& packet, const Action& action, bool last) {
+  if (action.deferred) {
+    if (!set_.Add(action)) packet.Lose(DropReason::kActionSetFull);
+  } else if (action.type == ActionType::kClearActions) {
+    set_.Clear();
+  } else if (action.type == ActionType::kGotoTable) {
+    return static_cast<uint8_t>(action.port);
+  } else {
+    Do(packet, action, last);
+  }
+  return 0;
+}
+
+std::span<const Action* const> Executor::TakeSet(PacketInHand& packet) {
+  if (packet.lost) return {};
   packet.ended = false;
-  const std::span<const Action* const> actions = set_.InOrder();
+  return set_.InOrder();
+}
+
+void Executor::CarrySet(PacketInHand& packet) {
+  const std::span<const Action* const> actions = TakeSet(packet);
   for (size_t at = 0; at < actions.size() && !packet.ended; ++at) Do(packet, *actions[at], at + 1 == actions.size());
 }
 
@@ -66,7 +74,6 @@ void Executor::Refresh(PacketInHand& packet) {
   ParseAgain(packet.mbuf, packet.snapshot.ports[packet.ingress].number, packet.key, packet.layout);
 }
 
-// `last`: the packet is not needed afterwards.
 void Executor::Do(PacketInHand& packet, const Action& action, bool last) {
   if (IsOutput(action)) {
     Output(packet, action, last);
@@ -191,7 +198,23 @@ void Executor::OutputAll(PacketInHand& packet, bool last) {
   }
 }
 
+uint8_t Executor::Miss(PacketInHand& packet, MissPolicy policy) {
+  if (policy == MissPolicy::kController) {
+    Punt(packet, PuntReason::kNoMatch, 0);
+    return 0;
+  }
+  const uint8_t next = TableAfterMiss(policy, packet.table_id);
+  if (next == 0) packet.NotSent(DropReason::kNoFlow);
+  return next;
+}
+
 void Executor::Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len) {
+  if (rehearses_) {
+    if (!punts_.listening()) return packet.NotSent(DropReason::kNoController);
+    counters_.punted.Add(1);
+    packet.forwarded = true;
+    return;
+  }
   const uint32_t length = packet.mbuf->pkt_len;
   PuntedPacket punted{.time_unix_ns = clock_.UnixNanoseconds(WorkerClock::Cycles()),
                       .flow_id = packet.entry != nullptr ? packet.entry->flow()->id : 0,
@@ -216,8 +239,9 @@ void Executor::Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len) {
 }
 
 void Executor::OutputNormal(PacketInHand& packet, bool last) {
-  const NormalWay way = FindNormalWay(FrameOf(packet.mbuf), packet.layout, packet.snapshot.ports[packet.ingress].number,
-                                      packet.snapshot, tables_.macs, clock_.Seconds(WorkerClock::Cycles()));
+  const uint32_t teacher = rehearses_ ? 0 : packet.snapshot.ports[packet.ingress].number;
+  const NormalWay way = FindNormalWay(FrameOf(packet.mbuf), packet.layout, teacher, packet.snapshot, tables_.macs,
+                                      clock_.Seconds(WorkerClock::Cycles()));
   if (way.kind == NormalWay::Kind::kReserved) return packet.NotSent(DropReason::kReservedAddress);
   if (way.kind == NormalWay::Kind::kFlood) return OutputAll(packet, last);
   if (way.port == packet.ingress) return packet.NotSent(DropReason::kOutputToIngress);

@@ -45,7 +45,13 @@ class Executor {
   // All outlive it.
   Executor(unsigned worker, rte_mempool* pool, Transmitter& transmitter, const SharedTables& tables, WorkerClock& clock,
            WorkerCounters& counters)
-      : worker_(worker), pool_(pool), transmitter_(transmitter), tables_(tables), clock_(clock), counters_(counters) {}
+      : Executor(false, worker, pool, transmitter, tables, clock, counters, PuntRing::kDefaultBytes) {}
+  // One that only rehearses: it counts nothing at groups, meters let everything
+  // pass, nothing is learned, and what controllers would get is only counted.
+  static Executor Rehearsing(rte_mempool* pool, Transmitter& transmitter, const SharedTables& tables,
+                             WorkerClock& clock, WorkerCounters& counters) {
+    return Executor(true, 0, pool, transmitter, tables, clock, counters, kNoPunts);
+  }
 
   // For a list whose header says all there is to do: takes packets i to end - 1 of
   // the burst, received on snapshot.ports[ingress], and returns true.
@@ -71,13 +77,37 @@ class Executor {
   uint8_t Carry(PacketInHand& packet, std::span<const Action> list);
   // Carries out what was put into the packet's action set: at the end of its way, also where a TTL ended that.
   void CarrySet(PacketInHand& packet);
+
+  // The same in steps. How many actions of a list have an effect, the first so many:
+  size_t Needed(std::span<const Action> list) const;
+  // One of these. Returns the table to go to, 0: none. `last`: the packet is not needed afterwards.
+  uint8_t Step(PacketInHand& packet, const Action& action, bool last);
+  // What there is to do at the end, in order; none for a packet that is lost.
+  std::span<const Action* const> TakeSet(PacketInHand& packet);
+  void Do(PacketInHand& packet, const Action& action, bool last);
+
   // Brings the packet's key in line with its bytes.
   void Refresh(PacketInHand& packet);
+  // What a table does with a packet that none of its flows matches. Returns as Carry.
+  uint8_t Miss(PacketInHand& packet, MissPolicy policy);
   // Queues a copy of up to max_len bytes for controllers.
   void Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len);
   PuntRing& punts() { return punts_; }
 
  private:
+  static constexpr size_t kNoPunts = 64;
+
+  Executor(bool rehearses, unsigned worker, rte_mempool* pool, Transmitter& transmitter, const SharedTables& tables,
+           WorkerClock& clock, WorkerCounters& counters, size_t punt_bytes)
+      : rehearses_(rehearses),
+        worker_(worker),
+        pool_(pool),
+        transmitter_(transmitter),
+        tables_(tables),
+        clock_(clock),
+        counters_(counters),
+        punts_(punt_bytes) {}
+
   // As the list's header says. False: the packet's time was over, and it is gone.
   static bool Rewrite(const StoredActions& list, Burst& burst, unsigned i) {
     Frame frame = FrameOf(burst.mbufs[i]);
@@ -88,7 +118,6 @@ class Executor {
     SetAddresses(frame, list.addresses);
     return true;
   }
-  void Do(PacketInHand& packet, const Action& action, bool last);
   void Change(PacketInHand& packet, const Action& action);
   void ChangeFrame(PacketInHand& packet, const Action& action);
   void Set(PacketInHand& packet, Field field, absl::uint128 value, absl::uint128 mask);
@@ -108,6 +137,7 @@ class Executor {
   const Group::Bucket* Choose(PacketInHand& packet, const Group& group);
   void Police(PacketInHand& packet, uint32_t id);
 
+  const bool rehearses_;
   const unsigned worker_;
   rte_mempool* const pool_;
   Transmitter& transmitter_;

@@ -56,7 +56,7 @@ const Group::Bucket* Executor::Choose(PacketInHand& packet, const Group& group) 
 void Executor::RunGroup(PacketInHand& packet, uint32_t id, bool last) {
   const Group* group = tables_.groups.Find(id);
   if (group == nullptr) return packet.NotSent(DropReason::kNoSuchGroup);
-  group->counters->Count(worker_, packet.bytes);
+  if (!rehearses_) group->counters->Count(worker_, packet.bytes);
   if (group->type != GroupType::kAll) {
     const Group::Bucket* bucket = Choose(packet, *group);
     if (bucket == nullptr) return packet.NotSent(DropReason::kNoLiveBucket);
@@ -69,7 +69,7 @@ void Executor::RunGroup(PacketInHand& packet, uint32_t id, bool last) {
 
 // What a bucket does to the packet nobody else sees.
 void Executor::RunBucket(PacketInHand& packet, const Group::Bucket& bucket, bool last) {
-  bucket.counters->Count(worker_, packet.bytes);
+  if (!rehearses_) bucket.counters->Count(worker_, packet.bytes);
   if (!bucket.changes || last) return RunInOrder(packet, bucket.in_order, last);
   rte_mbuf* mbuf = CopyBuffer(packet.mbuf, pool_);
   if (mbuf == nullptr) return packet.NotSent(DropReason::kNoBuffers);
@@ -97,7 +97,7 @@ void Executor::RunInOrder(PacketInHand& packet, const ActionList& actions, bool 
 
 void Executor::Police(PacketInHand& packet, uint32_t id) {
   const Meter* meter = tables_.meters.Find(id);
-  if (meter == nullptr) return;
+  if (meter == nullptr || rehearses_) return;
   const uint64_t now = clock_.Nanoseconds(WorkerClock::Cycles());
   const Meter::Verdict verdict = meter->Admit(worker_, now, packet.mbuf->pkt_len);
   if (verdict.drop) return packet.Lose(DropReason::kMeter);

@@ -69,15 +69,7 @@ void Pipeline::Enter(const TableView& view, uint8_t table_id, PacketInHand& pack
 
 // The table to go on in; 0: none.
 uint8_t Pipeline::AfterMiss(PacketInHand& packet) {
-  constexpr uint8_t kLastTable = 254;
-  const MissPolicy policy = classifier_.miss_policy(packet.table_id);
-  if (policy == MissPolicy::kContinue && packet.table_id < kLastTable) return packet.table_id + 1;
-  if (policy == MissPolicy::kController) {
-    executor_.Punt(packet, PuntReason::kNoMatch, 0);
-  } else {
-    packet.NotSent(DropReason::kNoFlow);
-  }
-  return 0;
+  return executor_.Miss(packet, classifier_.miss_policy(packet.table_id));
 }
 
 }  // namespace sluice

@@ -57,13 +57,14 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   watches_ = std::make_unique<FlowWatches>(dataplane_->flows(), kWatchers, identity_.boot_id);
   ports_ = std::make_unique<PortApi>(*dataplane_);
   switch_api_ = std::make_unique<SwitchApi>(*dataplane_, dataplane_->flows(), limits, identity_);
+  trace_api_ = std::make_unique<TraceApi>(*dataplane_);
   groups_ = std::make_unique<GroupApi>(*dataplane_, limits);
   meters_ = std::make_unique<MeterApi>(*dataplane_);
   macs_ = std::make_unique<MacApi>(*dataplane_);
   packets_ = std::make_unique<PacketApi>(*dataplane_, dataplane_->flows(), limits);
-  auto server =
-      ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-                       {*flows_, *ports_, *switch_api_, *macs_, *packets_, requests_, *watches_, *groups_, *meters_});
+  auto server = ApiServer::Start(
+      {"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
+      {*flows_, *ports_, *switch_api_, *macs_, *packets_, *trace_api_, requests_, *watches_, *groups_, *meters_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();

@@ -58,6 +58,7 @@ class TestServer {
   std::unique_ptr<FlowWatches> watches_;
   std::unique_ptr<PortApi> ports_;
   std::unique_ptr<SwitchApi> switch_api_;
+  std::unique_ptr<TraceApi> trace_api_;
   std::unique_ptr<GroupApi> groups_;
   std::unique_ptr<MeterApi> meters_;
   std::unique_ptr<MacApi> macs_;

@@ -211,6 +211,7 @@ TEST_F(SwitchServiceTest, HealthKnowsEveryService) {
                                   "sluice.v1.FlowService",
                                   "sluice.v1.PortService",
                                   "sluice.v1.TableService",
+                                  "sluice.v1.TraceService",
                                   "sluice.v1.SwitchService",
                                   "sluice.v1.MacService",
                                   "sluice.v1.PacketService"};
@@ -233,9 +234,9 @@ TEST_F(SwitchServiceTest, ReflectionListsTheServices) {
                       "\x3a\x01*", &response)
                   .ok());
   EXPECT_THAT(response, AllOf(HasSubstr("sluice.v1.FlowService"), HasSubstr("sluice.v1.PortService"),
-                              HasSubstr("sluice.v1.TableService"), HasSubstr("sluice.v1.SwitchService"),
-                              HasSubstr("sluice.v1.MacService"), HasSubstr("sluice.v1.PacketService"),
-                              HasSubstr("grpc.health.v1.Health")));
+                              HasSubstr("sluice.v1.TableService"), HasSubstr("sluice.v1.TraceService"),
+                              HasSubstr("sluice.v1.SwitchService"), HasSubstr("sluice.v1.MacService"),
+                              HasSubstr("sluice.v1.PacketService"), HasSubstr("grpc.health.v1.Health")));
 }
 
 TEST_F(SwitchServiceTest, TheSocketIsForOwnerAndGroup) {
