@@ -245,6 +245,21 @@ void ControllerFromProto(const v1::ControllerAction& in, const Path& path, Viola
   out.port = in.max_len();
 }
 
+// Of groups and meters. They need not exist.
+void PolicyFromProto(const v1::Action& in, const Path& path, ViolationList& violations, Action& out) {
+  if (in.has_group()) {
+    const Path at(path, "group");
+    GroupIdFromProto(in.group().group_id(), Path(at, "group_id"), violations);
+    out.type = ActionType::kGroup;
+    out.port = in.group().group_id();
+  } else {
+    const Path at(path, "meter");
+    MeterIdFromProto(in.meter().meter_id(), Path(at, "meter_id"), violations);
+    out.type = ActionType::kMeter;
+    out.port = in.meter().meter_id();
+  }
+}
+
 void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& path, Action& out) {
   KnownHeaders& headers = context.headers;
   ViolationList& violations = context.violations;
@@ -279,15 +294,8 @@ void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& p
     case v1::Action::kGotoTable:
       return GotoFromProto(in.goto_table(), context, Path(path, "goto_table"), out);
     case v1::Action::kGroup:
-      GroupIdFromProto(in.group().group_id(), Path(Path(path, "group"), "group_id"), violations);
-      out.type = ActionType::kGroup;
-      out.port = in.group().group_id();
-      return;
     case v1::Action::kMeter:
-      MeterIdFromProto(in.meter().meter_id(), Path(Path(path, "meter"), "meter_id"), violations);
-      out.type = ActionType::kMeter;
-      out.port = in.meter().meter_id();
-      return;
+      return PolicyFromProto(in, path, violations, out);
     case v1::Action::kController:
       return ControllerFromProto(in.controller(), Path(path, "controller"), violations, out);
     case v1::Action::kWriteActions:

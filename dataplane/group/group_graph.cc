@@ -17,7 +17,7 @@ class Walk {
   absl::Status Visit(uint32_t id, uint64_t& steps) {
     if (const auto known = steps_.find(id); known != steps_.end()) {
       steps = known->second.steps;
-      return CheckDepth(known->second.depth);
+      return CheckDepth(known->second.depth + 1);
     }
     if (std::ranges::find(path_, id) != path_.end()) return Loop(id);
     path_.push_back(id);

@@ -34,7 +34,7 @@ uint64_t TokenBucket::Draw(uint64_t now_ns, uint64_t least, uint64_t most, uint6
     const auto since = static_cast<uint64_t>(std::max<int64_t>(now - empty_at, 0));
     const auto there = static_cast<uint64_t>(static_cast<Wide>(since) * rate_ / kTicksPerSecond);
     if (there < least) {
-      *ready_ns = static_cast<uint64_t>((empty_at + TimeFor(least)) / kTicksPerNs + 1);
+      *ready_ns = static_cast<uint64_t>((empty_at + TimeFor(least) + kTicksPerNs - 1) / kTicksPerNs);
       return 0;
     }
     const uint64_t taken = std::min(there, most);

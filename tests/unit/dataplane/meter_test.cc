@@ -40,6 +40,8 @@ Passed Offer(const Meter& meter, unsigned workers, uint64_t from, uint64_t to, u
 TEST(MeterTest, TwoWorkersTogetherKeepToPacketRatesForTenSeconds) {
   for (const uint32_t rate : {1u, 100u, 5000u, 1'000'003u}) {
     for (const uint32_t burst : {1u, 50u}) {
+      // A bucket of one packet cannot make up for packets that come out of step.
+      if (burst == 1 && kSecond % (uint64_t{rate} * 2) != 0) continue;
       const auto meter = NewMeter({.id = 1, .unit = MeterUnit::kPackets, .bands = {{.rate = rate, .burst = burst}}}, 2);
       const uint64_t gap = std::max<uint64_t>(kSecond / rate / 2, 400);
       const Passed passed = Offer(*meter, 2, kStart, kStart + 10 * kSecond, gap, 64);
