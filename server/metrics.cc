@@ -179,45 +179,47 @@ void PolicyMetrics(const MetricsSnapshot& snapshot, Families& out) {
   out.Add({}, static_cast<double>(snapshot.meters));
   out.Begin(MetricType::Gauge, "sluice_meters_limit", "Meters that there may be.");
   out.Add({}, static_cast<double>(snapshot.max_meters));
-  void ControllerMetrics(const MetricsSnapshot& snapshot, Families& out) {
-    const PacketApi::Counters& packets = snapshot.packets;
-    uint64_t punted = 0, lost = 0;
-    for (const WorkerInfo& worker : snapshot.workers) {
-      punted += worker.punted;
-      lost += worker.punts_lost;
-    }
-    out.Begin(MetricType::Gauge, "sluice_packet_in_clients", "Controllers that listen to packets.");
-    out.Add({}, static_cast<double>(packets.clients));
-    out.Begin(MetricType::Counter, "sluice_packet_in_total", "Packets that workers queued for controllers.");
-    out.Add({}, static_cast<double>(punted));
-    out.Begin(MetricType::Counter, "sluice_packet_in_delivered_total",
-              "Packets queued for a controller, for each that gets them.");
-    out.Add({}, static_cast<double>(packets.delivered));
-    out.Begin(MetricType::Counter, "sluice_packet_in_dropped_total",
-              "Packets that a controller did not get: its rate, its queue, or (for all) a worker's queue.");
-    out.Add({{"reason", "rate"}}, static_cast<double>(packets.dropped_rate));
-    out.Add({{"reason", "queue"}}, static_cast<double>(packets.dropped_queue));
-    out.Add({{"reason", "worker"}}, static_cast<double>(lost));
-    out.Begin(MetricType::Counter, "sluice_packet_out_refused_total", "Packets of controllers that were too many.");
-    out.Add({}, static_cast<double>(packets.refused));
-  }
+}
 
-  void MacMetrics(const MacTableInfo& macs, Families& out) {
-    out.Begin(MetricType::Gauge, "sluice_mac_entries", "Stations that NORMAL knows.");
-    out.Add({}, macs.entries);
-    out.Begin(MetricType::Gauge, "sluice_mac_entries_limit", "Stations that NORMAL may know.");
-    out.Add({}, macs.options.entries);
-    constexpr CounterOf<MacTableInfo> kCounters[] = {
-        {"sluice_mac_learned_total", "Stations that were new.", &MacTableInfo::learned},
-        {"sluice_mac_moved_total", "Stations that were known behind another port.", &MacTableInfo::moved},
-        {"sluice_mac_evicted_total", "Stations that gave way to others since the table was full.",
-         &MacTableInfo::evicted},
-        {"sluice_mac_expired_total", "Stations that were silent for too long.", &MacTableInfo::expired}};
-    for (const CounterOf<MacTableInfo>& counter : kCounters) {
-      out.Begin(MetricType::Counter, counter.name, counter.help);
-      out.Add({}, static_cast<double>(macs.*counter.field));
-    }
+void ControllerMetrics(const MetricsSnapshot& snapshot, Families& out) {
+  const PacketApi::Counters& packets = snapshot.packets;
+  uint64_t punted = 0, lost = 0;
+  for (const WorkerInfo& worker : snapshot.workers) {
+    punted += worker.punted;
+    lost += worker.punts_lost;
   }
+  out.Begin(MetricType::Gauge, "sluice_packet_in_clients", "Controllers that listen to packets.");
+  out.Add({}, static_cast<double>(packets.clients));
+  out.Begin(MetricType::Counter, "sluice_packet_in_total", "Packets that workers queued for controllers.");
+  out.Add({}, static_cast<double>(punted));
+  out.Begin(MetricType::Counter, "sluice_packet_in_delivered_total",
+            "Packets queued for a controller, for each that gets them.");
+  out.Add({}, static_cast<double>(packets.delivered));
+  out.Begin(MetricType::Counter, "sluice_packet_in_dropped_total",
+            "Packets that a controller did not get: its rate, its queue, or (for all) a worker's queue.");
+  out.Add({{"reason", "rate"}}, static_cast<double>(packets.dropped_rate));
+  out.Add({{"reason", "queue"}}, static_cast<double>(packets.dropped_queue));
+  out.Add({{"reason", "worker"}}, static_cast<double>(lost));
+  out.Begin(MetricType::Counter, "sluice_packet_out_refused_total", "Packets of controllers that were too many.");
+  out.Add({}, static_cast<double>(packets.refused));
+}
+
+void MacMetrics(const MacTableInfo& macs, Families& out) {
+  out.Begin(MetricType::Gauge, "sluice_mac_entries", "Stations that NORMAL knows.");
+  out.Add({}, macs.entries);
+  out.Begin(MetricType::Gauge, "sluice_mac_entries_limit", "Stations that NORMAL may know.");
+  out.Add({}, macs.options.entries);
+  constexpr CounterOf<MacTableInfo> kCounters[] = {
+      {"sluice_mac_learned_total", "Stations that were new.", &MacTableInfo::learned},
+      {"sluice_mac_moved_total", "Stations that were known behind another port.", &MacTableInfo::moved},
+      {"sluice_mac_evicted_total", "Stations that gave way to others since the table was full.",
+       &MacTableInfo::evicted},
+      {"sluice_mac_expired_total", "Stations that were silent for too long.", &MacTableInfo::expired}};
+  for (const CounterOf<MacTableInfo>& counter : kCounters) {
+    out.Begin(MetricType::Counter, counter.name, counter.help);
+    out.Add({}, static_cast<double>(macs.*counter.field));
+  }
+}
 
 }  // namespace
 

@@ -23,7 +23,7 @@
 #include "dataplane/dataplane.h"
 #include "server/convert.h"
 #include "server/packet_client.h"
-#include "server/token_bucket.h"
+#include "server/rate_limit.h"
 #include "sluice/v1/packet_service.pb.h"
 
 namespace sluice {
@@ -68,7 +68,7 @@ class PacketApi {
   std::condition_variable changed_;
   std::vector<std::shared_ptr<PacketClient>> clients_;
   bool closed_ = false;
-  TokenBucket send_rate_;
+  RateLimit send_rate_;
   uint32_t sending_ = 0;
   uint64_t refused_ = 0;
 

@@ -15,7 +15,7 @@
 
 #include "absl/time/time.h"
 #include "dataplane/dataplane.h"
-#include "server/token_bucket.h"
+#include "server/rate_limit.h"
 #include "sluice/v1/packet_service.pb.h"
 
 namespace sluice {
@@ -51,7 +51,7 @@ class PacketClient {
   const std::function<void()> ready_;
 
   mutable std::mutex mutex_;  // guards what follows
-  TokenBucket rate_;
+  RateLimit rate_;
   std::deque<v1::Packet> queue_;
   uint64_t dropped_rate_ = 0;
   uint64_t dropped_queue_ = 0;

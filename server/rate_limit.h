@@ -10,10 +10,10 @@
 
 namespace sluice {
 
-class TokenBucket {
+class RateLimit {
  public:
   // Full at first.
-  TokenBucket(uint32_t per_second, absl::Time now) : per_second_(per_second), tokens_(per_second), filled_(now) {}
+  RateLimit(uint32_t per_second, absl::Time now) : per_second_(per_second), tokens_(per_second), filled_(now) {}
 
   // False: too many.
   bool Take(absl::Time now) {
