@@ -1,4 +1,4 @@
-"""Flows that live for a second leave exactly one removal event each, with final counters that add up to the packets sent.
+"""Flows that live for a few seconds leave exactly one removal event each, with final counters that add up to the packets sent.
 
 4,000 a second with idle timeouts, each hit by a few packets; SLUICE_SOAK_SECONDS says for how long, 3 by default.
 """
@@ -13,7 +13,7 @@ import cases
 from cases import lab, make, pcap
 
 SECONDS = int(float(os.environ.get("SLUICE_SOAK_SECONDS", "3")))
-A_SECOND, PACKETS = 4000, 3
+A_SECOND, PACKETS, IDLE = 4000, 3, 3
 FRAME = make.ipv4(make.UDP, make.udp(40000, 7, b"\0" * 18))
 SOURCE = 14 + 12  # where the source address stands
 
@@ -62,7 +62,7 @@ class RemovalEvents(cases.unittest.TestCase):
                 batch = pb2.BatchWriteRequest()
                 for source in range(first, first + A_SECOND):
                     spec = client.spec(9, 2, eth_type=0x0800, ipv4_src=source)
-                    spec.idle_timeout.seconds = 1
+                    spec.idle_timeout.seconds = IDLE
                     batch.items.add().create.flow.CopyFrom(spec)
                 made |= {result.flow_id for result in client.flows.BatchWrite(batch).results}
                 switch.feed(1, [frame(source) for source in range(first, first + A_SECOND)] * PACKETS)
