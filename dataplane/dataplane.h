@@ -133,7 +133,7 @@ class Dataplane {
   absl::StatusOr<PortInfo> GetPort(uint32_t number) const;
   absl::StatusOr<uint32_t> PortNumber(const std::string& name) const;
   std::string PortName(uint32_t number) const;  // empty: there is none
-  std::vector<PortInfo> ListPorts() const;  // by ascending number
+  std::vector<PortInfo> ListPorts() const;      // by ascending number
 
   // What NORMAL has learned.
   std::vector<MacEntry> ListMacs(const MacFilter& filter) const;
