@@ -218,13 +218,16 @@ void Executor::Punt(PacketInHand& packet, PuntReason reason, uint32_t max_len) {
   const uint32_t length = packet.mbuf->pkt_len;
   PuntedPacket punted{.time_unix_ns = clock_.UnixNanoseconds(WorkerClock::Cycles()),
                       .flow_id = packet.entry != nullptr ? packet.entry->flow()->id : 0,
-                      .metadata = packet.key.metadata,
+                      .metadata = absl::Uint128Low64(GetField(packet.key, Field::kMetadata)),
                       .in_port = packet.snapshot.ports[packet.ingress].number,
                       .length = length,
                       .kept = max_len == 0 ? length : std::min(length, max_len),
                       .table_id = packet.table_id,
                       .reason = reason};
-  std::ranges::copy(packet.key.registers, punted.registers.begin());
+  for (unsigned i = 0; i < punted.registers.size(); ++i) {
+    const auto field = static_cast<Field>(static_cast<unsigned>(Field::kReg0) + i);
+    punted.registers[i] = static_cast<uint32_t>(absl::Uint128Low64(GetField(packet.key, field)));
+  }
   const PuntResult result = punts_.Put(punted, [&](uint8_t* bytes) {
     const void* at = rte_pktmbuf_read(packet.mbuf, 0, punted.kept, bytes);
     if (at != bytes) std::memcpy(bytes, at, punted.kept);

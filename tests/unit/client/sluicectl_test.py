@@ -322,9 +322,9 @@ class Commands(unittest.TestCase):
         self.assertIn("NOT_FOUND", self.ctl("packet", "out", "--in-port", "9", data, code=REFUSED))
 
     def test_misses_to_controllers(self):
-        self.assertEqual(self.ctl("table", "set", "3", "--miss", "controller"), "table 3: packets without a flow go to controllers\n")
+        self.assertEqual(self.ctl("table", "set", "0", "--miss", "controller"), "table 0: packets without a flow go to controllers\n")
         self.assertIn("controller", self.ctl("table", "list"))
-        self.ctl("table", "set", "3", "--miss", "drop")
+        self.ctl("table", "set", "0", "--miss", "drop")
 
     def test_stations(self):
         self.ctl("port", "add", "r1", "--ring", "--number", "1")

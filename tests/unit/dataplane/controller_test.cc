@@ -116,7 +116,8 @@ TEST_F(ControllerTest, ChainsOfBuffersComeWhole) {
   switch_.engine().ListenForPackets(true);
   switch_.AddFlow({}, {ToController()});
   const Bytes frame = Udp(53, 6000);
-  switch_.Receive(1, {frame});
+  switch_.port(1).Deliver(MemoryFrame{.bytes = frame, .cuts = {2000, 4000}});
+  switch_.Run();
   const std::vector<Taken> taken = Take();
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_EQ(taken[0].bytes, frame);
@@ -144,16 +145,16 @@ TEST_F(ControllerTest, AFullQueueIsCountedAndAPacketForControllersOnlyIsDropped)
   switch_.engine().ListenForPackets(true);
   switch_.AddFlow(MatchOf({{Field::kInPort, 1}}), {ToController()});
   switch_.AddFlow(MatchOf({{Field::kInPort, 2}}), {ToController(), OutputTo(3)});
-  const Bytes frame = Udp(53, 8000);
-  for (int i = 0; i < 10; ++i) switch_.Receive(1, std::vector<Bytes>(20, frame));
+  const Bytes frame = Udp(53, 2000);
+  for (int i = 0; i < 30; ++i) switch_.Receive(1, std::vector<Bytes>(20, frame));
   const uint64_t lost = switch_.Drops(DropReason::kControllerQueue);
   EXPECT_GT(lost, 0u);
   switch_.Receive(2, {frame});
   EXPECT_EQ(switch_.Drops(DropReason::kControllerQueue), lost);
   const WorkerInfo worker = switch_.engine().Workers().at(0);
   EXPECT_EQ(worker.punts_lost, lost + 1);
-  EXPECT_EQ(worker.punted, 200 - lost);
-  EXPECT_THAT(Take(), SizeIs(200 - lost));
+  EXPECT_EQ(worker.punted, 600 - lost);
+  EXPECT_THAT(Take(), SizeIs(600 - lost));
 }
 
 TEST_F(ControllerTest, SendsAPacketByItsActionsAndCountsItApart) {
