@@ -13,7 +13,7 @@ namespace {
 
 using GroupStub = v1::GroupService::Stub;
 using MeterStub = v1::MeterService::Stub;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class GroupServiceTest : public ApiTest {
  protected:
