@@ -60,7 +60,13 @@ absl::Status ToStatus(const google::rpc::Status& error) {
 
 struct Client::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
-      : options(o), flows(channel), ports(channel), tables(channel), switches(channel), groups(channel), meters(channel) {}
+      : options(o),
+        flows(channel),
+        ports(channel),
+        tables(channel),
+        switches(channel),
+        groups(channel),
+        meters(channel) {}
 
   // One blocking call.
   template <typename Response, typename Stub, typename Request>

@@ -242,9 +242,9 @@ void AddPolicyCommands(CLI::App& app, Cli& cli, Action& action) {
                              [=] { return run->Modify(arguments->text, arguments->may_create); });
   modify->add_option(Kind::kArgument, arguments->text, "As for add")->required();
   modify->add_flag("--may-create", arguments->may_create, "Add it if it does not exist");
-  command("delete", absl::StrCat("Remove a ", name, "; without ID all of them. Flows stay"),
-          [=] { return run->Delete(arguments->text); })
-      ->add_option("ID", arguments->text, "Its number");
+  command("delete", absl::StrCat("Remove a ", name, "; without ID all of them. Flows stay"), [=] {
+    return run->Delete(arguments->text);
+  })->add_option("ID", arguments->text, "Its number");
   command("get", absl::StrCat("Show a ", name), [=] { return run->Get(arguments->text); })
       ->add_option("ID", arguments->text, "Its number")
       ->required();

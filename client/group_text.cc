@@ -40,8 +40,8 @@ TextError ReadNumber(const Token& token, uint64_t min, uint64_t max, uint32_t& o
 }
 
 bool IsCounter(absl::string_view key) {
-  return key == "n_packets" || key == "n_bytes" || key == "packet_count" || key == "byte_count" ||
-         key == "ref_count" || key == "duration";
+  return key == "n_packets" || key == "n_bytes" || key == "packet_count" || key == "byte_count" || key == "ref_count" ||
+         key == "duration";
 }
 
 class GroupParser {
@@ -87,8 +87,9 @@ class GroupParser {
     if (token.key == "type") {
       const auto type = GroupTypes().find(token.value);
       if (type == GroupTypes().end()) {
-        return GroupError(ColumnOf(token), absl::StrCat("\"", token.value,
-                                                        "\" is no type of group; expected all, select, indirect or ff"));
+        return GroupError(
+            ColumnOf(token),
+            absl::StrCat("\"", token.value, "\" is no type of group; expected all, select, indirect or ff"));
       }
       out.set_type(type->second);
       return {};
@@ -99,9 +100,9 @@ class GroupParser {
                         absl::StrCat("\"", token.value, "\" is no selection method; expected hash or dp_hash"));
     }
     if (token.key == "fields") return HashFields(token, out);
-    return GroupError(token.key_column,
-                      absl::StrCat("unknown word \"", token.key,
-                                   "\"; expected group_id, type, selection_method, fields or bucket"));
+    return GroupError(
+        token.key_column,
+        absl::StrCat("unknown word \"", token.key, "\"; expected group_id, type, selection_method, fields or bucket"));
   }
 
   TextError HashFields(const Token& token, v1::GroupSpec& out) {

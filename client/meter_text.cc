@@ -42,7 +42,8 @@ class MeterParser {
   }
 
   TextError Word(const Token& token) {
-    if (token.key == "n_packets" || token.key == "n_bytes" || (token.key == "add" && token.delimiter == '\0')) return {};
+    if (token.key == "n_packets" || token.key == "n_bytes" || (token.key == "add" && token.delimiter == '\0'))
+      return {};
     if (token.key == "kbps" || token.key == "pktps" || token.key == "burst" || token.key == "stats") {
       if (token.delimiter != '\0') return MeterError(token.value_column, absl::StrCat(token.key, " takes no value"));
       if (token.key == "kbps") out_.set_unit(v1::METER_UNIT_KBPS);
@@ -97,8 +98,8 @@ class MeterParser {
 };
 
 std::string FormatBand(const v1::MeterBand& band, const v1::MeterStats* stats) {
-  std::string out = absl::StrCat("type=", band.type() == v1::METER_BAND_TYPE_DROP ? "drop" : "dscp_remark",
-                                 ",rate=", band.rate());
+  std::string out =
+      absl::StrCat("type=", band.type() == v1::METER_BAND_TYPE_DROP ? "drop" : "dscp_remark", ",rate=", band.rate());
   if (band.burst_size() != 0) absl::StrAppend(&out, ",burst_size=", band.burst_size());
   if (band.prec_level() != 0) absl::StrAppend(&out, ",prec_level=", band.prec_level());
   if (stats != nullptr) absl::StrAppend(&out, ",n_packets=", stats->packets(), ",n_bytes=", stats->bytes());

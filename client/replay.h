@@ -37,7 +37,7 @@ struct ReplayOptions {
   std::vector<ReplayInput> inputs;
   uint32_t ports = 0;  // 1 to this
   std::string out_dir;
-  uint32_t rx_burst = 0;               // 0: the switch's default
+  uint32_t rx_burst = 0;  // 0: the switch's default
   std::vector<v1::GroupSpec> groups;
   std::vector<v1::MeterSpec> meters;
   v1::UpdateSettingsRequest settings;  // other than the switch's defaults
@@ -45,7 +45,7 @@ struct ReplayOptions {
 };
 
 struct ReplayResult {
-  std::vector<v1::Flow> flows;  // with final counters, by id
+  std::vector<v1::Flow> flows;    // with final counters, by id
   std::vector<v1::Group> groups;  // likewise
   std::vector<v1::Meter> meters;  // likewise
   v1::PacketTotals totals;

@@ -64,9 +64,8 @@ std::string ReplayJson(const ReplayResult& result) {
   for (const v1::Meter& meter : result.meters) meters.push_back(absl::StrCat("  ", MeterJson(meter)));
   return absl::StrCat("{\"flows\": [\n", absl::StrJoin(flows, ",\n"), "\n], \"groups\": [\n",
                       absl::StrJoin(groups, ",\n"), "\n], \"meters\": [\n", absl::StrJoin(meters, ",\n"),
-                      "\n], \"misses\": ", misses,
-                      ", \"malformed\": ", result.totals.malformed(), ", \"drops\": {", absl::StrJoin(drops, ", "),
-                      "}}\n");
+                      "\n], \"misses\": ", misses, ", \"malformed\": ", result.totals.malformed(), ", \"drops\": {",
+                      absl::StrJoin(drops, ", "), "}}\n");
 }
 
 }  // namespace sluice::client

@@ -9,7 +9,8 @@
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
-// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only read.
+// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only
+// read.
 //
 // Pure; any thread.
 

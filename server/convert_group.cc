@@ -45,8 +45,8 @@ v1::GroupType GroupTypeToProto(GroupType type) {
 
 void WatchFromProto(const v1::Bucket& in, const Path& path, ViolationList& violations, BucketSpec& out) {
   if (in.watch_port() > kMaxPortNumber) {
-    violations.Add(Path(path, "watch_port"), absl::StrCat(in.watch_port(), " is no port's number: 1 to ",
-                                                          kMaxPortNumber, ", or 0 for none"));
+    violations.Add(Path(path, "watch_port"),
+                   absl::StrCat(in.watch_port(), " is no port's number: 1 to ", kMaxPortNumber, ", or 0 for none"));
   }
   if (in.watch_group() > kMaxGroupId) {
     violations.Add(Path(path, "watch_group"),

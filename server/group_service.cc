@@ -21,7 +21,7 @@ class GroupService final : public v1::GroupService::CallbackService {
     return Run(context, Method::kCreateGroup, &GroupApi::CreateGroup, request, response);
   }
   ServerUnaryReactor* GetGroup(CallbackServerContext* context, const v1::GetGroupRequest* request,
-                                  v1::GetGroupResponse* response) override {
+                               v1::GetGroupResponse* response) override {
     return Run(context, Method::kGetGroup, &GroupApi::GetGroup, request, response);
   }
   ServerUnaryReactor* UpdateGroup(CallbackServerContext* context, const v1::UpdateGroupRequest* request,
@@ -33,7 +33,7 @@ class GroupService final : public v1::GroupService::CallbackService {
     return Run(context, Method::kDeleteGroup, &GroupApi::DeleteGroup, request, response);
   }
   ServerUnaryReactor* ListGroups(CallbackServerContext* context, const v1::ListGroupsRequest* request,
-                                  v1::ListGroupsResponse* response) override {
+                                 v1::ListGroupsResponse* response) override {
     return Run(context, Method::kListGroups, &GroupApi::ListGroups, request, response);
   }
 

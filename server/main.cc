@@ -121,7 +121,8 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits), {flows, ports, switch_api, requests, groups, meters});
+  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
+                              {flows, ports, switch_api, requests, groups, meters});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr uint32_t kMostMeters = 1000;              // in a page
+constexpr uint32_t kMostMeters = 1000;               // in a page
 constexpr size_t kMeterPageBytes = size_t{2} << 20;  // a reply has 4 MiB at most
 
 template <typename Response>

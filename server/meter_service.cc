@@ -21,7 +21,7 @@ class MeterService final : public v1::MeterService::CallbackService {
     return Run(context, Method::kCreateMeter, &MeterApi::CreateMeter, request, response);
   }
   ServerUnaryReactor* GetMeter(CallbackServerContext* context, const v1::GetMeterRequest* request,
-                                  v1::GetMeterResponse* response) override {
+                               v1::GetMeterResponse* response) override {
     return Run(context, Method::kGetMeter, &MeterApi::GetMeter, request, response);
   }
   ServerUnaryReactor* UpdateMeter(CallbackServerContext* context, const v1::UpdateMeterRequest* request,
@@ -33,7 +33,7 @@ class MeterService final : public v1::MeterService::CallbackService {
     return Run(context, Method::kDeleteMeter, &MeterApi::DeleteMeter, request, response);
   }
   ServerUnaryReactor* ListMeters(CallbackServerContext* context, const v1::ListMetersRequest* request,
-                                  v1::ListMetersResponse* response) override {
+                                 v1::ListMetersResponse* response) override {
     return Run(context, Method::kListMeters, &MeterApi::ListMeters, request, response);
   }
 

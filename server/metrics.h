@@ -49,8 +49,7 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests,
-          const SwitchIdentity& identity)
+  Metrics(Dataplane& dataplane, const FlowTable& flows, const RequestCounters& requests, const SwitchIdentity& identity)
       : dataplane_(dataplane), flows_(flows), requests_(requests), identity_(identity) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
