@@ -13,7 +13,7 @@ namespace {
 
 using GroupStub = v1::GroupService::Stub;
 using MeterStub = v1::MeterService::Stub;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class GroupServiceTest : public ApiTest {
  protected:
@@ -201,6 +201,7 @@ TEST_F(GroupServiceTest, RefusesBadMetersByField) {
 
 TEST_F(GroupServiceTest, FlowsNameGroupsAndMetersByNumber) {
   v1::FlowSpec spec;
+  spec.mutable_match();
   spec.add_actions()->mutable_meter()->set_meter_id(65535);
   spec.add_actions()->mutable_group()->set_group_id(4294967040);
   EXPECT_EQ(MustCreate(spec).spec().SerializeAsString(), spec.SerializeAsString());

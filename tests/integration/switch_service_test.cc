@@ -260,8 +260,11 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   FlowApi flows(test_server_.dataplane().flows(), {});
   PortApi ports(test_server_.dataplane());
   SwitchApi switch_api(test_server_.dataplane(), test_server_.dataplane().flows(), {}, NewSwitchIdentity());
+  GroupApi groups(test_server_.dataplane(), {});
+  MeterApi meters(test_server_.dataplane());
   for (const std::string& address : test_server_.addresses()) {
-    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, requests});
+    const auto second =
+        ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, requests, groups, meters});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }

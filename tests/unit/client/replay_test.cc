@@ -65,7 +65,8 @@ TEST(Replay, ReportsFlowsAndDrops) {
   const std::string one =
       R"(  {"table": 0, "cookie": "0x1f", "priority": 10, "flow": "priority=10 actions=output:2", "packets": 7, "bytes": 420})";
   EXPECT_EQ(ReplayJson(result), "{\"flows\": [\n" + one + ",\n" + one +
-                                    "\n], \"misses\": 2, \"malformed\": 4, \"drops\": {\"no_flow\": 2, \"ttl\": 1}}\n");
+                                    "\n], \"groups\": [\n\n], \"meters\": [\n\n], \"misses\": 2, \"malformed\": 4, "
+                                    "\"drops\": {\"no_flow\": 2, \"ttl\": 1}}\n");
 }
 
 TEST(BulkLoad, FindsEveryErrorBeforeAnythingIsSent) {

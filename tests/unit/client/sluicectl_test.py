@@ -428,7 +428,7 @@ class Replay(unittest.TestCase):
                 {"table": 0, "cookie": "0x2", "priority": 32768, "flow": "priority=32768,dl_dst=00:00:00:00:00:02 actions=ALL", "packets": 40, "bytes": 40 * 60}])
             self.assertEqual((report["misses"], report["malformed"]), (40, 1))
             self.assertEqual({reason: n for reason, n in report["drops"].items() if n}, {"malformed": 1, "no_flow": 40})
-            self.assertEqual(sorted(report), ["drops", "flows", "malformed", "misses"])
+            self.assertEqual(sorted(report), ["drops", "flows", "groups", "malformed", "meters", "misses"])
             all_out = [f for f in b if f[5] == 2]
             self.assertEqual(sorted(os.listdir(self.path("out"))), ["flows.json"] + ["port-%d.pcap" % n for n in range(1, 5)])
             for port, frames in (1, all_out), (2, []), (3, a + all_out + [c[0], big]), (4, all_out):
