@@ -9,7 +9,9 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #if defined(__SANITIZE_THREAD__)
 #define SLUICE_THREAD_SANITIZER
@@ -67,6 +69,24 @@ inline rte_mbuf* NewBuffer(rte_mempool* pool) {
 #endif
   rte_pktmbuf_reset(mbuf);
   return mbuf;
+}
+
+// A frame with these bytes, in as many buffers as it takes; null if the pool has too few.
+inline rte_mbuf* NewBufferWith(std::span<const uint8_t> bytes, rte_mempool* pool) {
+  rte_mbuf* const head = NewBuffer(pool);
+  for (rte_mbuf* tail = head; tail != nullptr;) {
+    const auto n = static_cast<uint16_t>(std::min<size_t>(rte_pktmbuf_tailroom(tail), bytes.size()));
+    std::copy_n(bytes.data(), n, rte_pktmbuf_mtod(tail, uint8_t*));
+    tail->data_len = n;
+    head->pkt_len += n;
+    bytes = bytes.subspan(n);
+    if (bytes.empty()) return head;
+    tail->next = NewBuffer(pool);
+    tail = tail->next;
+    head->nb_segs += tail != nullptr;
+  }
+  FreeBuffer(head);
+  return nullptr;
 }
 
 // A whole copy of a frame; null if the pool has too few buffers.

@@ -1,10 +1,6 @@
 // The engine's part of packet-in and packet-out.
 
-#include <rte_mbuf.h>
-
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -16,24 +12,6 @@ namespace {
 
 // A worker that is not asleep takes some microseconds.
 constexpr auto kLookAgain = std::chrono::microseconds(20);
-
-// A chain of buffers with the bytes; null if there are too few.
-rte_mbuf* BufferOf(const std::string& bytes, rte_mempool* pool) {
-  rte_mbuf* whole = NewBuffer(pool);
-  for (rte_mbuf* segment = whole; segment != nullptr;) {
-    const size_t at = whole->pkt_len;
-    const auto room = std::min<size_t>(bytes.size() - at, rte_pktmbuf_tailroom(segment));
-    std::memcpy(rte_pktmbuf_mtod(segment, char*), bytes.data() + at, room);
-    segment->data_len = static_cast<uint16_t>(room);
-    whole->pkt_len += static_cast<uint32_t>(room);
-    if (whole->pkt_len == bytes.size()) return whole;
-    segment->next = NewBuffer(pool);
-    segment = segment->next;
-    whole->nb_segs += segment != nullptr;
-  }
-  FreeBuffer(whole);
-  return nullptr;
-}
 
 }  // namespace
 
@@ -56,7 +34,7 @@ absl::StatusOr<Dataplane::Sent> Engine::SendPacket(const PacketToSend& packet) {
   Injection injection;
   injection.in_port = packet.in_port;
   injection.actions = packet.actions;
-  injection.mbuf = BufferOf(packet.bytes, pool_);
+  injection.mbuf = NewBufferWith({reinterpret_cast<const uint8_t*>(packet.bytes.data()), packet.bytes.size()}, pool_);
   if (injection.mbuf == nullptr) return absl::ResourceExhaustedError("there are no packet buffers left; try again");
   PartWith(&injection.mbuf, 1);
   workers_.front()->Inject(injection);

@@ -1,7 +1,6 @@
 #include "dataplane/worker/tracer.h"
 
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -24,24 +23,6 @@ FrameBytes BytesOf(const rte_mbuf* mbuf) {
     bytes.insert(bytes.end(), data, data + segment->data_len);
   }
   return bytes;
-}
-
-// In as many buffers as a driver would take for it; null if there are too few.
-rte_mbuf* BufferOf(std::span<const uint8_t> frame, rte_mempool* pool) {
-  rte_mbuf* head = NewBuffer(pool);
-  for (rte_mbuf* tail = head; tail != nullptr;) {
-    const auto n = static_cast<uint16_t>(std::min<size_t>(rte_pktmbuf_tailroom(tail), frame.size()));
-    std::memcpy(rte_pktmbuf_mtod(tail, uint8_t*), frame.data(), n);
-    tail->data_len = n;
-    head->pkt_len += n;
-    frame = frame.subspan(n);
-    if (frame.empty()) return head;
-    tail->next = NewBuffer(pool);
-    tail = tail->next;
-    ++head->nb_segs;
-  }
-  FreeBuffer(head);
-  return nullptr;
 }
 
 // A port that keeps what it is given.
@@ -198,7 +179,7 @@ absl::StatusOr<TraceResult> Trace(Engine& engine, const FlowTable& flows, rte_me
     const uint8_t ingress = snapshot.IndexOf(in_port);
     if (ingress == Snapshot::kNoPort) return;
     flows.Explain([&](const FlowTable::ExplainTable& explain) {
-      rte_mbuf* mbuf = BufferOf(frame, pool);
+      rte_mbuf* mbuf = NewBufferWith(frame, pool);
       if (mbuf == nullptr) {
         result = absl::ResourceExhaustedError("no packet buffer is free");
         return;
