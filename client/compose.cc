@@ -73,8 +73,9 @@ class Composer {
     frame.Put(Get(v1::FIELD_ETH_DST), 6).Put(Get(v1::FIELD_ETH_SRC), 6);
     Tags(frame);
     frame.Put(Get(v1::FIELD_ETH_TYPE), 2).Put(Payload());
-    frame.text().resize(std::max(frame.text().size(), kShortest));
-    return std::move(frame.text());
+    std::string bytes = std::move(frame.text());
+    if (bytes.size() < kShortest) bytes.append(kShortest - bytes.size(), '\0');
+    return bytes;
   }
 
  private:

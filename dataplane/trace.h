@@ -21,15 +21,15 @@ struct TracedOutput {
 
   uint32_t port = 0;
   Fate fate = Fate::kSent;
-  FrameBytes frame;  // without a fate of kSent empty
+  FrameBytes frame{};  // without a fate of kSent empty
 };
 
 struct TracedAction {
   Action action;
   // False: nobody could see what it does, so it is not carried out.
   bool carried_out = true;
-  FrameBytes after;  // the packet behind it; empty where it is gone for good
-  std::vector<TracedOutput> outputs;
+  FrameBytes after{};  // the packet behind it; empty where it is gone for good
+  std::vector<TracedOutput> outputs{};
   bool to_controllers = false;  // a copy went to those that listen
 };
 

@@ -17,10 +17,10 @@ struct FlowExplanation {
   // Null: no flow matches. Valid as long as no flow changes.
   const ClassifierEntry* winner = nullptr;
   // All that match: the winner, then those that it beats by descending rank.
-  std::vector<FlowInfo> flows;
+  std::vector<FlowInfo> flows{};
   // The masks that the lookup tries, in their order; without those that the pruning
   // index rules out, and those behind the point where nothing could be better.
-  std::vector<PacketKey> masks;
+  std::vector<PacketKey> masks{};
 };
 
 }  // namespace sluice

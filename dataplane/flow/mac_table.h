@@ -61,9 +61,9 @@ struct MacTableInfo {
 
 // Which entries; what is absent selects all.
 struct MacFilter {
-  std::optional<uint32_t> port;
-  std::optional<uint16_t> vlan;
-  std::optional<uint64_t> mac;
+  std::optional<uint32_t> port{};
+  std::optional<uint16_t> vlan{};
+  std::optional<uint64_t> mac{};
 };
 
 class MacTable {
