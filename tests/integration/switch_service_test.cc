@@ -257,8 +257,10 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   FlowApi flows(test_server_.dataplane().flows(), {});
   PortApi ports(test_server_.dataplane());
   SwitchApi switch_api(test_server_.dataplane(), test_server_.dataplane().flows(), {}, NewSwitchIdentity());
+  MacApi macs(test_server_.dataplane());
+  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   for (const std::string& address : test_server_.addresses()) {
-    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, requests});
+    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, macs, packets, requests});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }
