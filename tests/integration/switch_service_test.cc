@@ -260,7 +260,8 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   MacApi macs(test_server_.dataplane());
   PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   for (const std::string& address : test_server_.addresses()) {
-    const auto second = ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, macs, packets, requests});
+    const auto second =
+        ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, macs, packets, requests});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }
@@ -276,11 +277,12 @@ int CountSeries(const std::string& scrape) {
   int series = 0;
   for (size_t at = 0; (at = scrape.find("\nsluice_", at)) != std::string::npos; ++at) ++series;
   return series;
+  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
 }
 
 TEST_F(SwitchServiceTest, AScrapeShowsTheSwitch) {
   auto metrics = MetricsServer::Start(
-      "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(),
+      "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(), packets,
                                                test_server_.requests(), test_server_.identity()));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   MustCreatePort(Ring("r1"));
