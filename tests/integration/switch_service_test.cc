@@ -277,10 +277,10 @@ int CountSeries(const std::string& scrape) {
   int series = 0;
   for (size_t at = 0; (at = scrape.find("\nsluice_", at)) != std::string::npos; ++at) ++series;
   return series;
-  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
 }
 
 TEST_F(SwitchServiceTest, AScrapeShowsTheSwitch) {
+  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   auto metrics = MetricsServer::Start(
       "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(), packets,
                                                test_server_.requests(), test_server_.identity()));
