@@ -48,7 +48,7 @@ struct TextOptions {
   absl::string_view source = "flow";  // how errors begin: a file's name
   int line = 1;
   // The number of the port of that name; unset: names are not understood.
-  std::function<std::optional<uint32_t>(absl::string_view name)> port_names;
+  std::function<std::optional<uint32_t>(absl::string_view name)> port_names{};
 };
 
 struct FlowText {

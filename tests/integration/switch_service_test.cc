@@ -262,9 +262,14 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   SwitchApi switch_api(test_server_.dataplane(), test_server_.dataplane().flows(), {}, NewSwitchIdentity());
   GroupApi groups(test_server_.dataplane(), {});
   MeterApi meters(test_server_.dataplane());
+  MacApi macs(test_server_.dataplane());
+  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
+  TraceApi trace(test_server_.dataplane());
+  FlowWatches watches(test_server_.dataplane().flows(), 1, "boot");
   for (const std::string& address : test_server_.addresses()) {
     const auto second =
-        ApiServer::Start({address}, size_t{4} << 20, {flows, ports, switch_api, requests, groups, meters});
+        ApiServer::Start({address}, size_t{4} << 20,
+                         {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }
@@ -283,8 +288,9 @@ int CountSeries(const std::string& scrape) {
 }
 
 TEST_F(SwitchServiceTest, AScrapeShowsTheSwitch) {
+  PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   auto metrics = MetricsServer::Start(
-      "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(),
+      "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(), packets,
                                                test_server_.requests(), test_server_.identity()));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   MustCreatePort(Ring("r1"));

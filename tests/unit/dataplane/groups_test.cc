@@ -136,14 +136,14 @@ TEST_P(GroupsTest, FlowsStayWhereTheyAreWhenABucketDiesAndComeBack) {
         .buckets = {Watching(10, 2, {OutputTo(2)}), Watching(11, 3, {OutputTo(3)}), Watching(12, 4, {OutputTo(4)})}});
   switch_.AddFlow({}, {ToGroup(1)});
   const auto places = [&] {
-    std::map<uint16_t, uint32_t> places;
+    std::map<uint16_t, uint32_t> found;
     for (uint16_t flow = 0; flow < 300; ++flow) {
       switch_.Receive(1, {Udp(flow)});
       for (uint32_t port = 2; port <= 4; ++port) {
-        if (!Sent(port).empty()) places[flow] = port;
+        if (!Sent(port).empty()) found[flow] = port;
       }
     }
-    return places;
+    return found;
   };
   const std::map<uint16_t, uint32_t> before = places();
   std::map<uint32_t, int> shares;
