@@ -289,9 +289,10 @@ int CountSeries(const std::string& scrape) {
 
 TEST_F(SwitchServiceTest, AScrapeShowsTheSwitch) {
   PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
+  FlowWatches watches(test_server_.dataplane().flows(), 1, "boot");
   auto metrics = MetricsServer::Start(
       "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(), packets,
-                                               test_server_.requests(), test_server_.identity()));
+                                               test_server_.requests(), watches, test_server_.identity()));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   MustCreatePort(Ring("r1"));
   v1::FlowSpec spec = UdpFlow(1, 0);

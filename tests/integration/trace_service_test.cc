@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class TraceServiceTest : public ApiTest {
  protected:
@@ -95,8 +95,8 @@ TEST_F(TraceServiceTest, ReadsWhatTheClientComposes) {
     ASSERT_EQ(response.tables_size(), 1) << text;
     const v1::Match& packet = response.tables(0).packet();
     for (const v1::FieldMatch& field : match.fields()) {
-      EXPECT_THAT(packet.fields(),
-                  testing::Contains(testing::Property(&v1::FieldMatch::SerializeAsString, field.SerializeAsString())))
+      EXPECT_THAT(packet.fields(), ::testing::Contains(::testing::Property(&v1::FieldMatch::SerializeAsString,
+                                                                           field.SerializeAsString())))
           << text << " is read as " << client::FormatMatch(packet);
     }
   }
