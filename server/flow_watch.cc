@@ -34,8 +34,12 @@ v1::FlowRemovedReason ReasonToProto(FlowRemoval reason) {
 
 }  // namespace
 
-FlowWatch::FlowWatch(FlowTable& flows, std::string boot_id, FlowFilter filter)
-    : flows_(flows), boot_id_(std::move(boot_id)), filter_(std::move(filter)), sequence_(flows.StartWatch()) {}
+FlowWatch::FlowWatch(FlowTable& flows, std::string boot_id, FlowFilter filter, const FlowTable::WatchStart& start)
+    : flows_(flows),
+      boot_id_(std::move(boot_id)),
+      filter_(std::move(filter)),
+      sequence_(start.sequence),
+      since_(start.commit) {}
 
 FlowWatch::~FlowWatch() { flows_.EndWatch(); }
 
@@ -55,7 +59,7 @@ absl::StatusOr<std::unique_ptr<FlowWatch>> FlowWatch::Start(FlowTable& flows, co
         "not a token of a watch: take resume_token of the last message, as it is; empty watches from now on");
   }
   if (!violations.empty()) return violations.ToStatus();
-  std::unique_ptr<FlowWatch> watch(new FlowWatch(flows, boot_id, filter));
+  std::unique_ptr<FlowWatch> watch(new FlowWatch(flows, boot_id, filter, flows.StartWatch()));
   watch->Begin(request.send_current(), resume && ours ? std::optional(token_sequence) : std::nullopt, resume && !ours);
   return watch;
 }
@@ -64,6 +68,7 @@ void FlowWatch::Begin(bool send_current, std::optional<uint64_t> after, bool res
   restarted_ = restarted;
   if (after.has_value() && (!send_current || flows_.events().After(*after, 0).missed == 0)) {
     sequence_ = *after;
+    since_ = 0;
     return;
   }
   if (after.has_value()) missed_ = sequence_ - *after;  // with those that are left: the flows themselves come anew
@@ -124,7 +129,7 @@ bool FlowWatch::ReadEvents() {
 }
 
 void FlowWatch::Tell(const FlowEvent& event) {
-  if (event.flow.id > listed_ || !Selects(filter_, event.flow.spec)) return;
+  if (event.commit <= since_ || event.flow.id > listed_ || !Selects(filter_, event.flow.spec)) return;
   v1::FlowEvent* out = Add();
   out->set_sequence(event.sequence);
   switch (event.kind) {

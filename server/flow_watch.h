@@ -46,7 +46,7 @@ class FlowWatch {
   uint64_t missed() const { return missed_; }  // events, so far
 
  private:
-  FlowWatch(FlowTable& flows, std::string boot_id, FlowFilter filter);
+  FlowWatch(FlowTable& flows, std::string boot_id, FlowFilter filter, const FlowTable::WatchStart& start);
 
   void Begin(bool send_current, std::optional<uint64_t> after, bool restarted);
   bool Full() const { return out_->events_size() >= kMostEvents || bytes_ >= kMostBytes; }
@@ -62,6 +62,7 @@ class FlowWatch {
   const FlowFilter filter_;
   uint64_t sequence_;            // where it stands in the ring
   uint64_t token_sequence_ = 0;  // what the last token said
+  uint64_t since_;               // events of commits up to this are not told, since they were before the watch
   uint64_t missed_ = 0;
   bool begun_ = false;
   bool restarted_ = false;  // events of an earlier start are lost

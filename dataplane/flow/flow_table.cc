@@ -85,7 +85,7 @@ class FlowTable::Impl {
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
   Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
-  uint64_t StartWatch();
+  WatchStart StartWatch();
   void EndWatch();
   FlowEvents& events() { return events_; }
   std::array<uint64_t, kFlowRemovalCount> removals() const;
@@ -339,10 +339,10 @@ FlowTable::Page FlowTable::Impl::ListPage(const FlowFilter& filter, uint64_t aft
   return page;
 }
 
-uint64_t FlowTable::Impl::StartWatch() {
+FlowTable::WatchStart FlowTable::Impl::StartWatch() {
   std::lock_guard lock(mutex_);
   events_.AddWatcher();
-  return events_.last();
+  return {.sequence = events_.last(), .commit = events_.last_commit()};
 }
 
 void FlowTable::Impl::EndWatch() {
@@ -418,7 +418,7 @@ std::vector<FlowInfo> FlowTable::List(const FlowFilter& filter, uint64_t after_i
 FlowTable::Page FlowTable::ListPage(const FlowFilter& filter, uint64_t after_id) const {
   return impl_->ListPage(filter, after_id);
 }
-uint64_t FlowTable::StartWatch() { return impl_->StartWatch(); }
+FlowTable::WatchStart FlowTable::StartWatch() { return impl_->StartWatch(); }
 void FlowTable::EndWatch() { impl_->EndWatch(); }
 FlowEvents& FlowTable::events() { return impl_->events(); }
 std::array<uint64_t, kFlowRemovalCount> FlowTable::removals() const { return impl_->removals(); }

@@ -183,9 +183,13 @@ class FlowTable {
   };
   Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
 
-  // Between the two, and for a while after, events are kept. StartWatch returns
-  // the number of the last event before.
-  uint64_t StartWatch();
+  // Between the two, and for a while after, events are kept. What comes before the
+  // watch: the last event published, and the last commit.
+  struct WatchStart {
+    uint64_t sequence = 0;
+    uint64_t commit = 0;
+  };
+  WatchStart StartWatch();
   void EndWatch();
   FlowEvents& events();
   // How many flows were ever removed, by FlowRemoval.
