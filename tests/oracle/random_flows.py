@@ -366,13 +366,15 @@ class Generator:
         return ["push_mpls:0x8847", "set_field:%d->mpls_label" % label]
 
     def _change_mpls(self, state):
-        options = [["dec_mpls_ttl"]]
+        options = []
         if state.exact:
-            options += [["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
+            options += [["dec_mpls_ttl"], ["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
         if state.bottom == 1:
             options.append(["push_mpls:0x8847", "set_field:%d->mpls_label" % self.rng.choice([0x9002, 0x9003])])
         if state.bottom is not None:
             options += [["pop_mpls:%#x" % (state.inner if state.bottom else 0x8847)]] * 2
+        if not options:
+            return []
         chosen = self.rng.choice(options)
         if chosen[0].startswith("pop"):
             state.kind = {0x0800: "ip", 0x86DD: "ipv6"}[state.inner] if state.bottom else "mpls"
