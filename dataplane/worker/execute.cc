@@ -114,7 +114,7 @@ void Executor::ChangeFrame(PacketInHand& packet, const Action& action) {
     PopMpls(frame, packet.layout, action.tpid);
     PutFrame(packet.mbuf, frame);
   } else if (action.type == ActionType::kDecTtl ? !DecrementTtl(frame, packet.layout)
-                                                : packet.layout.mpls != 0 && !DecrementMplsTtl(frame, packet.layout)) {
+                                                : !DecrementMplsTtl(frame, packet.layout)) {
     packet.End(DropReason::kTtl);
   }
 }

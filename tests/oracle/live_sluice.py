@@ -14,6 +14,10 @@ import pcap
 from players import PORTS, Refused, Result, WAYS, digests_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [os.path.join(HERE, "..", "cases"), os.path.join(HERE, "..", "system")]
+import api  # noqa: E402
+
+why_not = api.why_not  # what the machine lacks for it
 MTU, STUCK_SECONDS = 65535, 60
 
 
@@ -22,7 +26,6 @@ class LiveSluice:
 
     def __init__(self, sluicectl):
         os.environ["SLUICE_BUILD"] = os.path.dirname(os.path.dirname(os.path.abspath(sluicectl)))
-        sys.path[1:1] = [os.path.join(HERE, "..", "cases"), os.path.join(HERE, "..", "system")]
         self.stack, self.switches = contextlib.ExitStack(), {}
         self.starting = threading.Lock()
 
@@ -41,16 +44,14 @@ class LiveSluice:
 
 class _Switch:
     def __init__(self, burst):
-        import api  # pylint: disable=import-outside-toplevel
-        import lab  # pylint: disable=import-outside-toplevel
-        self.lab, self.api = lab, api
+        import lab  # pylint: disable=import-outside-toplevel  # it reads SLUICE_BUILD
         workers = {"count": 1, "idle": "adaptive", "rx_burst": burst}
         self.switch = lab.Switch([], workers=workers, memory={"huge_pages": "never"})
         self.lock = threading.Lock()
 
     def __enter__(self):
         self.switch.__enter__()
-        self.client = self.api.Api(self.switch)
+        self.client = api.Api(self.switch)
         made = self.client.made
         self.pb2 = made.port_service_pb2
         self.info_pb2 = made.switch_service_pb2

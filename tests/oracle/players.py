@@ -168,7 +168,10 @@ class Lifeline:
         self.sendall, self.socket = socket.sendall, socket
 
     def recv(self, size):
-        data = self.socket.recv(size)
+        try:
+            data = self.socket.recv(size)
+        except ConnectionError:
+            data = b""
         if not data:
             raise SystemExit("it has ended")
         return data
@@ -211,7 +214,9 @@ class LiveOpenVswitch:
                 self._play_first(run, folder, out)
             else:
                 self._play_next(run, folder, out)
-        except SystemExit as e:
+        except (SystemExit, ConnectionError) as e:
+            if self.switch is not None and self.switch.procs[-1].poll() is not None:
+                self.__exit__()  # the next run starts another
             raise Refused("Open vSwitch: %s" % e) from e
         return Result(flows_of(out), digests_of(out))
 

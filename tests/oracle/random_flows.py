@@ -20,6 +20,7 @@ RULES = {
     "popped-bytes": "Behind a popped label Open vSwitch counts the bytes of what is left, Sluice those of the frame as received.",
     "labels-in-part": "Where one field of a label is written, Open vSwitch writes the others too, as the first packet of a megaflow had them, "
                       "though the megaflow does not match on them.",
+    "ttl-below-label": "dec_ttl in an action set ends the way of a packet whose IP header is below a pushed label; Open vSwitch sends it.",
     "set-after-pop": "An action set pops a tag before it sets fields. Open vSwitch then makes a new tag for a VLAN id or a priority, "
                      "though ovs-actions(7) says that a set_field on what is not there does nothing.",
     "absent-options": "Open vSwitch remembers a written link-layer address option that the packet does not have.",
@@ -111,7 +112,7 @@ class Generator:
             self.meters = ["meter=1,pktps,burst,band=type=drop,rate=1000000,burst_size=1000000"]
         for _ in range(0 if "groups" in self.less else self.rng.choice([0, 1, 3])):
             self._group()
-        self.pops_in_sets = self.chance(0.5)
+        self.pops_in_sets, self.pushes_labels = self.chance(0.5), not self.on("ttl-below-label") or self.chance(0.5)
         self.tables = TABLES[: self.rng.choice([1, 2, 3, 4])]
         priorities = self.rng.sample(range(1, 1000), flow_count)
         flows = [self._flow(self.tables[0] if i < flow_count // 2 else self.rng.choice(self.tables), p) for i, p in enumerate(priorities)]
@@ -291,6 +292,8 @@ class Generator:
         known.may_push_mpls, known.exact = False, state.exact
         found = [action for _ in range(self.rng.choice([0, 1, 2, 3])) for action in self._change(known)]
         found = [a for a in found if not a.startswith(("load", "move"))]
+        if self.on("ttl-below-label") and self.pushes_labels:
+            found = [a for a in found if a != "dec_ttl"]
         pushes = any(a.startswith("push_vlan") for a in found)
         if self.on("set-after-pop") and not pushes:
             found = [a for a in found if (a != "pop_vlan" if not self.pops_in_sets else "->vlan_" not in a)]
@@ -304,7 +307,7 @@ class Generator:
         options = [self._set_mac, self._load]
         options += [self._change_tags] * 2
         if state.kind in ("ip", "ipv6"):
-            options += [self._change_ip] * 3 + [self._push_mpls] * state.may_push_mpls
+            options += [self._change_ip] * 3 + [self._push_mpls] * (state.may_push_mpls and self.pushes_labels)
             if state.proto in (6, 17, 132) and state.whole:
                 options += [self._change_ports] * 2
         options += {"arp": [self._change_arp] * 3, "mpls": [self._change_mpls] * 4}.get(state.kind, [])
@@ -366,13 +369,15 @@ class Generator:
         return ["push_mpls:0x8847", "set_field:%d->mpls_label" % label]
 
     def _change_mpls(self, state):
-        options = [["dec_mpls_ttl"]]
+        options = []
         if state.exact:
-            options += [["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
+            options += [["dec_mpls_ttl"], ["set_field:%d->mpls_tc" % self.rng.randrange(8)], ["set_field:%d->mpls_ttl" % self.rng.choice([1, 2, 64])]]
         if state.bottom == 1:
             options.append(["push_mpls:0x8847", "set_field:%d->mpls_label" % self.rng.choice([0x9002, 0x9003])])
         if state.bottom is not None:
             options += [["pop_mpls:%#x" % (state.inner if state.bottom else 0x8847)]] * 2
+        if not options:
+            return []
         chosen = self.rng.choice(options)
         if chosen[0].startswith("pop"):
             state.kind = {0x0800: "ip", 0x86DD: "ipv6"}[state.inner] if state.bottom else "mpls"

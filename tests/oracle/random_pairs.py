@@ -21,7 +21,7 @@ import tempfile
 
 import players
 import random_flows
-from live_sluice import LiveSluice
+from live_sluice import LiveSluice, why_not as why_not_live
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -161,6 +161,9 @@ def main():
     ovs = players.OpenVswitch(args.shared)
     if not ovs.there():
         print("skipped: needs root, Open vSwitch and %s" % ovs.script)
+        return SKIPPED
+    if missing := why_not_live():
+        print("skipped: " + missing)
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="sluice-random-") as folder, ovs.live() as live, LiveSluice(args.sluicectl) as sluice:
         failed, hits = play(args, sluice, live, folder)

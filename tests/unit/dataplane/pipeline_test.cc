@@ -366,10 +366,17 @@ TEST_P(PipelineTest, ALabelHidesWhatIsBelowUntilItIsPopped) {
   EXPECT_THAT(Sent(2), ElementsAre(Udp(53, 63), Udp(53, 63)));
 }
 
+TEST_P(PipelineTest, WhereThereIsNoLabelItsTimeIsOverToo) {
+  switch_.AddFlow({}, {OutputTo(3), Of(ActionType::kDecMplsTtl), OutputTo(2)});
+  ReceiveTwice(Udp());
+  EXPECT_THAT(Sent(3), SizeIs(2));
+  EXPECT_THAT(Sent(2), IsEmpty());
+}
+
 TEST_P(PipelineTest, ALabelsTimeIsOverAtOne) {
   const Action push{.type = ActionType::kPushMpls, .tpid = 0x8847};
-  switch_.AddFlow({}, {Of(ActionType::kDecMplsTtl), OutputTo(3), push, SetTo(Field::kMplsTtl, 2),
-                       Of(ActionType::kDecMplsTtl), OutputTo(2), Of(ActionType::kDecMplsTtl), OutputTo(4)});
+  switch_.AddFlow({}, {OutputTo(3), push, SetTo(Field::kMplsTtl, 2), Of(ActionType::kDecMplsTtl), OutputTo(2),
+                       Of(ActionType::kDecMplsTtl), OutputTo(4)});
   ReceiveTwice(Udp());
   EXPECT_THAT(Sent(3), SizeIs(2));
   EXPECT_THAT(Sent(2), SizeIs(2));
