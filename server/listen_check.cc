@@ -63,6 +63,14 @@ absl::Status TryUnix(const ListenAddress& address) {
   return absl::OkStatus();
 }
 
+// As getaddrinfo(), for a TCP address.
+int Resolve(const ListenAddress& address, addrinfo** list) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  return getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, list);
+}
+
 }  // namespace
 
 absl::Status PrepareToListen(const ListenAddress& address) {
@@ -84,18 +92,25 @@ absl::Status PrepareToListen(const ListenAddress& address) {
 
 absl::Status TryToListen(const ListenAddress& address) {
   if (address.is_unix()) return TryUnix(address);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* list = nullptr;
-  const int failed = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
-  if (failed != 0) return CannotListen(address, gai_strerror(failed));
+  if (const int failed = Resolve(address, &list); failed != 0) return CannotListen(address, gai_strerror(failed));
   const absl::Cleanup freeing = [list] { freeaddrinfo(list); };
   for (const addrinfo* info = list; info != nullptr; info = info->ai_next) {
     const int error = Bind(info->ai_family, info->ai_addr, info->ai_addrlen);
     if (error != 0) return CannotListen(address, error);
   }
   return absl::OkStatus();
+}
+
+void Knock(const ListenAddress& address) {
+  addrinfo* list = nullptr;
+  if (Resolve(address, &list) != 0) return;
+  const absl::Cleanup freeing = [list] { freeaddrinfo(list); };
+  const int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  // To an address that means all of the machine's, this connects to the loopback's.
+  connect(fd, list->ai_addr, list->ai_addrlen);
+  close(fd);
 }
 
 }  // namespace sluice

@@ -20,4 +20,7 @@ absl::Status PrepareToListen(const ListenAddress& address);
 // Tries to bind the address, to find out what the system says. OK if it works.
 absl::Status TryToListen(const ListenAddress& address);
 
+// Connects to a TCP address, without waiting, and closes at once: whoever listens there wakes up.
+void Knock(const ListenAddress& address);
+
 }  // namespace sluice

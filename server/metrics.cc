@@ -1,10 +1,12 @@
 #include "server/metrics.h"
 
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "prometheus/exposer.h"
-#include "server/listen_address.h"
 #include "server/listen_check.h"
 
 namespace sluice {
@@ -272,7 +274,21 @@ std::vector<MetricFamily> Metrics::Collect() const {
 }
 
 MetricsServer::MetricsServer() = default;
-MetricsServer::~MetricsServer() = default;
+
+// The HTTP server looks for its end only every 2 s, or when somebody connects: so somebody does.
+MetricsServer::~MetricsServer() {
+  if (exposer_ == nullptr) return;
+  std::atomic<bool> ended{false};
+  std::thread end([this, &ended] {
+    exposer_.reset();
+    ended = true;
+  });
+  while (!ended) {
+    Knock(address_);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  end.join();
+}
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& listen,
                                                                     std::shared_ptr<prometheus::Collectable> metrics) {
@@ -290,6 +306,7 @@ absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::s
     if (absl::Status status = TryToListen(*address); !status.ok()) return status;
     return absl::FailedPreconditionError(absl::StrCat("cannot listen on ", listen, ": ", e.what()));
   }
+  server->address_ = *address;
   server->metrics_ = std::move(metrics);
   server->exposer_->RegisterCollectable(server->metrics_);
   server->url_ = absl::StrCat("http://", address->ToString(), "/metrics");

@@ -19,6 +19,7 @@
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 #include "server/flow_watches.h"
+#include "server/listen_address.h"
 #include "server/packet_api.h"
 #include "server/request_counters.h"
 #include "server/switch_api.h"
@@ -91,6 +92,7 @@ class MetricsServer {
  private:
   MetricsServer();
 
+  ListenAddress address_;
   std::shared_ptr<prometheus::Collectable> metrics_;
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::string url_;
