@@ -11,7 +11,7 @@ import threading
 import time
 
 import pcap
-from players import PORTS, Refused, Result, WAYS, digests_of
+from players import PORTS, Refused, Result, WAYS, beside, digests_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, "..", "cases"), os.path.join(HERE, "..", "system")]
@@ -72,6 +72,9 @@ class _Switch:
         with self.lock:
             self._settings(way)
             try:
+                for kind in ("group", "meter"):
+                    for lines in beside(run.flows, kind + "s")[1:]:
+                        self.switch.ctl(kind, "add-file", lines)
                 self.switch.ctl("flow", "add-file", run.flows)
                 self._add_ports(run, capture, out)
                 for port in run.inputs:
@@ -120,3 +123,5 @@ class _Switch:
         for port in self.client.ports.ListPorts(self.pb2.ListPortsRequest()).ports:
             self.client.ports.DeletePort(self.pb2.DeletePortRequest(key=self.pb2.PortKey(number=port.spec.number)))
         self.client.flows.DeleteMatchingFlows(self.client.service_pb2.DeleteMatchingFlowsRequest())
+        for kind in ("group", "meter"):
+            self.switch.ctl(kind, "delete")

@@ -21,6 +21,8 @@ RULES = {
     "labels-in-part": "Where one field of a label is written, Open vSwitch writes the others too, as the first packet of a megaflow had them, "
                       "though the megaflow does not match on them.",
     "ttl-below-label": "dec_ttl in an action set ends the way of a packet whose IP header is below a pushed label; Open vSwitch sends it.",
+    "ttl-without-header": "dec_ttl ends the way of a packet without an IP header; Open vSwitch does nothing then. A flow must match ip to have it, "
+                          "but its group need not.",
     "set-after-pop": "An action set pops a tag before it sets fields. Open vSwitch then makes a new tag for a VLAN id or a priority, "
                      "though ovs-actions(7) says that a set_field on what is not there does nothing.",
     "absent-options": "Open vSwitch remembers a written link-layer address option that the packet does not have.",
@@ -391,7 +393,9 @@ class Generator:
     def _bucket(self, needs):
         actions = []
         for _ in range(self.rng.choice([0, 1, 2])):
-            options = [self._set_mac(None), ["dec_ttl"]]
+            options = [self._set_mac(None)]
+            if needs or not self.on("ttl-without-header"):
+                options.append(["dec_ttl"])
             if needs:
                 options.append(["set_field:%s" % ("203.0.113.9->ip_dst" if needs == "ip" else "2001:db8:9::9->ipv6_dst")])
             actions += self.rng.choice(options)
