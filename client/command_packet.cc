@@ -19,15 +19,21 @@ namespace sluice::client {
 namespace {
 
 const std::map<std::string, v1::PacketReason> kReasons = {{"action", v1::PACKET_REASON_ACTION},
-                                                          {"no_match", v1::PACKET_REASON_NO_MATCH}};
+                                                          {"no_match", v1::PACKET_REASON_NO_MATCH},
+                                                          {"action_set", v1::PACKET_REASON_ACTION_SET},
+                                                          {"group", v1::PACKET_REASON_GROUP}};
+
+std::string NameOf(v1::PacketReason reason) {
+  const auto known = std::ranges::find(kReasons, reason, [](const auto& each) { return each.second; });
+  return known != kReasons.end() ? known->first : absl::StrCat(static_cast<int>(reason));
+}
 
 std::string FormatPacket(const v1::Packet& packet) {
   const absl::Time time = absl::FromUnixSeconds(packet.time().seconds()) + absl::Nanoseconds(packet.time().nanos());
   std::string text = absl::FormatTime("%H:%M:%E6S", time, absl::LocalTimeZone());
   absl::StrAppend(&text, " in_port=", packet.in_port());
   if (!packet.in_port_name().empty()) absl::StrAppend(&text, "(", packet.in_port_name(), ")");
-  absl::StrAppend(&text, " reason=", packet.reason() == v1::PACKET_REASON_ACTION ? "action" : "no_match",
-                  " table=", packet.table_id());
+  absl::StrAppend(&text, " reason=", NameOf(packet.reason()), " table=", packet.table_id());
   if (packet.flow_id() != 0) absl::StrAppend(&text, " cookie=0x", absl::Hex(packet.cookie()));
   if (packet.metadata() != 0) absl::StrAppend(&text, " metadata=0x", absl::Hex(packet.metadata()));
   for (int i = 0; i < packet.registers_size(); ++i) {
@@ -134,7 +140,7 @@ void AddPacketIn(CLI::App* packet, Cli& cli, Action& action) {
       "--in-port", [request](uint32_t n) { request->add_in_ports(n); }, "Only from the port with this number");
   in->add_option_function<std::string>(
         "--reason", [request](const std::string& name) { request->add_reasons(kReasons.at(name)); },
-        "Only for this reason: action or no_match")
+        "Only for this reason: action, no_match, action_set or group")
       ->check(CLI::IsMember(kReasons));
   in->add_option("--count", *count, "End after so many; without it, never");
   in->callback(

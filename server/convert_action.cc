@@ -307,8 +307,8 @@ void ActionFromProto(const v1::Action& in, ActionContext& context, const Path& p
 }
 
 bool MayBeDeferred(ActionType type) {
-  return type != ActionType::kMeter && type != ActionType::kController && type != ActionType::kGotoTable &&
-         type != ActionType::kClearActions && type != ActionType::kOutputField;
+  return type != ActionType::kMeter && type != ActionType::kGotoTable && type != ActionType::kClearActions &&
+         type != ActionType::kOutputField;
 }
 
 // The set is carried out at another place, where the headers may be others: what a

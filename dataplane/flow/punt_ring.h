@@ -20,8 +20,10 @@
 namespace sluice {
 
 enum class PuntReason : uint8_t {
-  kAction,   // a flow's action
-  kNoMatch,  // no flow of a table matched, and its miss policy says so
+  kAction,     // a flow's action
+  kNoMatch,    // no flow of a table matched, and its miss policy says so
+  kActionSet,  // an action that the packet had gathered in its action set
+  kGroup,      // a bucket's action
 };
 
 struct PuntedPacket {

@@ -24,6 +24,8 @@ ActionSet::Kind ActionSet::KindOf(const Action& action) {
       return kDecTtl;
     case ActionType::kDecMplsTtl:
       return kDecMplsTtl;
+    case ActionType::kController:
+      return kOutput;
     case ActionType::kGroup:
       return kGroup;
     default:

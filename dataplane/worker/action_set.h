@@ -2,7 +2,7 @@
 // action set), and the order in which they are carried out in the end.
 //
 // As OpenFlow says: pops, pushes of MPLS, then of VLAN, TTLs, writes of fields as
-// they came, then the group, or without one the output. Of each kind but writes
+// they came, then the group, or without one the output, to a port or to controllers. Of each kind but writes
 // the last one counts. Without group and output nothing is carried out.
 //
 // One a worker, used for one packet at a time. Holds pointers into lists that

@@ -60,6 +60,7 @@ uint8_t Executor::Step(PacketInHand& packet, const Action& action, bool last) {
 std::span<const Action* const> Executor::TakeSet(PacketInHand& packet) {
   if (packet.lost) return {};
   packet.ended = false;
+  packet.punt_reason = PuntReason::kActionSet;
   return set_.InOrder();
 }
 
@@ -93,7 +94,7 @@ void Executor::Change(PacketInHand& packet, const Action& action) {
     case ActionType::kMoveField:
       return Move(packet, action);
     case ActionType::kController:
-      return Punt(packet, PuntReason::kAction, action.port);
+      return Punt(packet, packet.punt_reason, action.port);
     case ActionType::kPushVlan:
       if (action.only_if_untagged && packet.layout.vlan_tags != 0) return;
       return PushWith(packet, [&](Frame& frame) { return PushVlan(frame, packet.layout, action.tpid); });

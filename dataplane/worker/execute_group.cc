@@ -1,6 +1,7 @@
 // Groups and meters, of the executor.
 
 #include <limits>
+#include <utility>
 
 #include "dataplane/group/group.h"
 #include "dataplane/meter/meter.h"
@@ -90,9 +91,11 @@ void Executor::RunBucket(PacketInHand& packet, const Group::Bucket& bucket, bool
 }
 
 void Executor::RunInOrder(PacketInHand& packet, const ActionList& actions, bool last) {
+  const PuntReason outside = std::exchange(packet.punt_reason, PuntReason::kGroup);
   for (size_t at = 0; at < actions.size() && !packet.ended; ++at) {
     Do(packet, actions[at], last && at + 1 == actions.size());
   }
+  packet.punt_reason = outside;
 }
 
 void Executor::Police(PacketInHand& packet, uint32_t id) {

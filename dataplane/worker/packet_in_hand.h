@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "dataplane/flow/punt_ring.h"
 #include "dataplane/packet/frame.h"
 #include "dataplane/packet/key.h"
 #include "dataplane/worker/snapshot.h"
@@ -31,6 +32,7 @@ struct PacketInHand {
   bool ended = false;  // no further action is carried out, but for the action set if it is not lost
   bool lost = false;   // for want of a buffer, by a meter: nothing more is done
   bool has_cause = false;
+  PuntReason punt_reason = PuntReason::kAction;  // why a controller gets it, if one does now
   DropReason cause = DropReason::kActionDrop;
 
   // The first cause met is the one that counts.

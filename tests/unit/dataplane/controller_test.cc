@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "dataplane/group/group_table.h"
 #include "tests/support/packet_builder.h"
 #include "tests/unit/dataplane/dataplane_testing.h"
 
@@ -110,6 +111,44 @@ TEST_F(ControllerTest, EachStandsInTheListWhereItStands) {
   EXPECT_EQ(taken[0].bytes, frame);
   EXPECT_THAT(Sent(2), ElementsAre(taken[1].bytes));
   EXPECT_NE(taken[1].bytes, frame);
+}
+
+TEST_F(ControllerTest, InTheActionSetItIsAnOutputOfWhichTheLastCounts) {
+  switch_.engine().ListenForPackets(true);
+  const Action set_mac = Deferred(SetTo(Field::kEthDst, kNewMac));
+  switch_.AddFlow(MatchOf({{Field::kInPort, 1}}), {Deferred(OutputTo(2)), Deferred(ToController(20)), set_mac});
+  switch_.AddFlow(MatchOf({{Field::kInPort, 2}}), {Deferred(ToController()), Deferred(OutputTo(3))});
+  switch_.Receive(1, {Udp()});
+  switch_.Receive(2, {Udp()});
+  const std::vector<Taken> taken = Take();
+  ASSERT_THAT(taken, SizeIs(1));
+  EXPECT_EQ(taken[0].packet.reason, PuntReason::kActionSet);
+  EXPECT_EQ(taken[0].packet.in_port, 1u);
+  EXPECT_THAT(taken[0].bytes, SizeIs(20));
+  EXPECT_EQ(Bytes(taken[0].bytes.begin(), taken[0].bytes.begin() + 6), (Bytes{0x02, 0, 0, 0, 0xaa, 0x01}));
+  EXPECT_THAT(Sent(2), IsEmpty());
+  EXPECT_THAT(Sent(3), SizeIs(1));
+}
+
+TEST_F(ControllerTest, ABucketSendsToItAndWhatFollowsTheGroupIsForAnotherReason) {
+  switch_.engine().ListenForPackets(true);
+  GroupSpec group{.id = 7, .type = GroupType::kAll};
+  group.buckets.push_back({.id = 0, .actions = {ToController()}});
+  group.buckets.push_back({.id = 1, .actions = {SetTo(Field::kEthDst, kNewMac), ToController()}});
+  group.buckets.push_back({.id = 2, .actions = {OutputTo(2)}});
+  ASSERT_TRUE(switch_.engine().groups().Create(group).ok());
+  switch_.AddFlow({}, {{.type = ActionType::kGroup, .port = 7}, ToController()});
+  const Bytes frame = Udp();
+  switch_.Receive(1, {frame});
+  const std::vector<Taken> taken = Take();
+  ASSERT_THAT(taken, SizeIs(3));
+  EXPECT_EQ(taken[0].packet.reason, PuntReason::kGroup);
+  EXPECT_EQ(taken[0].bytes, frame);
+  EXPECT_EQ(taken[1].packet.reason, PuntReason::kGroup);
+  EXPECT_NE(taken[1].bytes, frame);
+  EXPECT_EQ(taken[2].packet.reason, PuntReason::kAction);
+  EXPECT_EQ(taken[2].bytes, frame);
+  EXPECT_THAT(Sent(2), ElementsAre(frame));
 }
 
 TEST_F(ControllerTest, ChainsOfBuffersComeWhole) {

@@ -225,8 +225,12 @@ const BadSpec kBadSpecs[] = {
      kInvalid, "flow.actions[0]", "not the last action"},
     {"ControllerTooLong", Spec({}, {Controller(65536)}), kInvalid, "flow.actions[0].controller.max_len",
      "1 to 65535, or 0 for all"},
-    {"ControllerInSet",
-     With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_controller(); }),
+    {"ControllerTooLongInSet",
+     With([](v1::FlowSpec& s) { *s.add_actions()->mutable_write_actions()->add_actions() = Controller(65536); }),
+     kInvalid, "flow.actions[0].write_actions.actions[0].controller.max_len", "1 to 65535, or 0 for all"},
+    {"MeterInSet", With([](v1::FlowSpec& s) {
+       s.add_actions()->mutable_write_actions()->add_actions()->mutable_meter()->set_meter_id(1);
+     }),
      kInvalid, "flow.actions[0].write_actions.actions[0]", "cannot stand in write_actions"},
     {"GotoInSet",
      With([](v1::FlowSpec& s) { s.add_actions()->mutable_write_actions()->add_actions()->mutable_clear_actions(); }),
