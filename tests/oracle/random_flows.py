@@ -17,7 +17,8 @@ RULES = {
     "atomic-fragments": "Open vSwitch does not renew the checksum behind a fragment header that says that the packet is whole.",
     "pushed-onto-tags": "A tag that is pushed onto another has zeros in Open vSwitch, and copies the one below in OpenFlow; and "
                         "Open vSwitch keeps two tags at most.",
-    "popped-bytes": "Behind a popped label Open vSwitch counts the bytes of what is left, Sluice those of the frame as received.",
+    "recirculated-bytes": "Behind a popped label or a group that selects Open vSwitch counts the bytes of the frame as it is then, Sluice those of the frame "
+                          "as received.",
     "labels-in-part": "Where one field of a label is written, Open vSwitch writes the others too, as the first packet of a megaflow had them, "
                       "though the megaflow does not match on them.",
     "ttl-below-label": "dec_ttl in an action set ends the way of a packet whose IP header is below a pushed label; Open vSwitch sends it.",
@@ -86,8 +87,11 @@ class Pair:
                     f.write("".join(line + "\n" for line in lines))
         return path + ".flows"
 
-    def popped(self):
-        return any("pop_mpls" in action for flow in self.flows for action in flow.actions)
+    def recirculates(self):
+        """Whether Open vSwitch may look at a packet anew on its way, after its length changed."""
+        actions = [action for flow in self.flows for action in flow.actions]
+        selects = any("type=select" in group for group in self.groups)
+        return any("pop_mpls" in a for a in actions) or (selects and any("push_" in a or "pop_vlan" in a for a in actions))
 
 
 # What a switch may not have yet.
