@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -308,6 +309,22 @@ absl::Status Client::WatchPackets(const v1::WatchPacketsRequest& request,
 }
 absl::StatusOr<v1::SendPacketResponse> Client::SendPacket(const v1::SendPacketRequest& request) {
   return impl_->Call(&v1::PacketService::Stub::SendPacket, impl_->packets, request);
+}
+
+absl::Status Client::SendPackets(const std::function<bool(v1::SendPacketRequest&)>& next,
+                                 const std::function<void(const v1::SendPacketsResponse&)>& answered) {
+  grpc::ClientContext context;
+  const auto call = impl_->packets.SendPackets(&context);
+  std::thread writer([&] {
+    v1::SendPacketsRequest request;
+    while (next(*request.mutable_packet()) && call->Write(request)) {
+    }
+    call->WritesDone();
+  });
+  v1::SendPacketsResponse response;
+  while (call->Read(&response)) answered(response);
+  writer.join();
+  return FromGrpc(call->Finish());
 }
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {

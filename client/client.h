@@ -100,6 +100,10 @@ class Client {
   absl::Status WatchPackets(const v1::WatchPacketsRequest& request,
                             const std::function<bool(const v1::WatchPacketsResponse&)>& visit);
   absl::StatusOr<v1::SendPacketResponse> SendPacket(const v1::SendPacketRequest& request);
+  // Sends what `next` gives until it returns false, at the switch's pace, and calls `answered` with
+  // each answer, in order. `next` runs in a thread of its own.
+  absl::Status SendPackets(const std::function<bool(v1::SendPacketRequest&)>& next,
+                           const std::function<void(const v1::SendPacketsResponse&)>& answered);
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();

@@ -90,6 +90,38 @@ absl::StatusOr<std::vector<std::string>> FramesOf(const PacketOutArguments& argu
   return std::vector{*bytes};
 }
 
+// Goes on behind one that is refused.
+int SendAll(Cli& cli, Client& client, const v1::SendPacketRequest& as, const std::vector<std::string>& frames) {
+  std::map<std::string, uint64_t> drops;
+  uint64_t forwarded = 0, refused = 0, answers = 0;
+  const auto next = [&as, at = frames.begin(), end = frames.end()](v1::SendPacketRequest& request) mutable {
+    if (at == end) return false;
+    request = as;
+    request.set_data(*at++);
+    return true;
+  };
+  const absl::Status status = client.SendPackets(next, [&](const v1::SendPacketsResponse& response) {
+    ++answers;
+    if (response.has_error()) {
+      ++refused;
+      const absl::Status error = ToStatus(response.error());
+      cli.Fail(absl::Status(error.code(), absl::StrCat("packet ", answers, ": ", error.message())));
+      return;
+    }
+    const v1::SendPacketResponse& result = response.result();
+    if (cli.json()) std::cout << ToJson(result) << "\n";
+    result.forwarded() ? ++forwarded : ++drops[result.drop_reason()];
+  });
+  if (!status.ok()) return cli.Fail(status);
+  if (!cli.json()) {
+    std::cout << forwarded << " of " << frames.size() << " forwarded";
+    for (const auto& [reason, n] : drops) std::cout << ", " << n << " dropped (" << reason << ")";
+    if (refused != 0) std::cout << ", " << refused << " refused";
+    std::cout << "\n";
+  }
+  return refused == 0 ? kOk : kRequestFailed;
+}
+
 int PacketOut(Cli& cli, const PacketOutArguments& arguments) {
   v1::SendPacketRequest request = arguments.request;
   if (!arguments.actions.empty()) {
@@ -103,21 +135,7 @@ int PacketOut(Cli& cli, const PacketOutArguments& arguments) {
   if (!frames.ok()) return cli.Misused(frames.status());
   const absl::StatusOr<Client*> client = cli.client();
   if (!client.ok()) return cli.Misused(client.status());
-  std::map<std::string, uint64_t> drops;
-  uint64_t forwarded = 0;
-  for (const std::string& frame : *frames) {
-    request.set_data(frame);
-    const absl::StatusOr<v1::SendPacketResponse> response = (*client)->SendPacket(request);
-    if (!response.ok()) return cli.Fail(response.status());
-    if (cli.json()) std::cout << ToJson(*response) << "\n";
-    response->forwarded() ? ++forwarded : ++drops[response->drop_reason()];
-  }
-  if (!cli.json()) {
-    std::cout << forwarded << " of " << frames->size() << " forwarded";
-    for (const auto& [reason, n] : drops) std::cout << ", " << n << " dropped (" << reason << ")";
-    std::cout << "\n";
-  }
-  return kOk;
+  return SendAll(cli, **client, request, *frames);
 }
 
 void AddPacketIn(CLI::App* packet, Cli& cli, Action& action) {

@@ -94,14 +94,17 @@ void PacketApi::Leave(const std::shared_ptr<PacketClient>& client) {
 
 void PacketApi::Close() {
   std::vector<std::shared_ptr<PacketClient>> clients;
+  std::map<const void*, std::function<void()>> senders;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    senders = std::exchange(senders_, {});
     clients = std::exchange(clients_, {});
     dataplane_.ListenForPackets(false);
     changed_.notify_one();
   }
   for (const auto& client : clients) client->Close();
+  for (const auto& [sender, end] : senders) end();
 }
 
 void PacketApi::Run() {
@@ -170,12 +173,32 @@ uint64_t PacketApi::Lost() const {
   return lost;
 }
 
+absl::Status PacketApi::OpenSender(const void* sender, std::function<void()> end) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return absl::UnavailableError("the switch is ending");
+  senders_[sender] = std::move(end);
+  return absl::OkStatus();
+}
+
+void PacketApi::CloseSender(const void* sender) {
+  const std::lock_guard lock(mutex_);
+  senders_.erase(sender);
+}
+
+bool PacketApi::TryAdmit(absl::Time now) {
+  const std::lock_guard lock(mutex_);
+  return TryAdmitLocked(now);
+}
+
+bool PacketApi::TryAdmitLocked(absl::Time now) {
+  if (sending_ >= limits_.packet_out_queue || !send_rate_.Take(now)) return false;
+  ++sending_;
+  return true;
+}
+
 absl::Status PacketApi::Admit(absl::Time now) {
   const std::lock_guard lock(mutex_);
-  if (sending_ < limits_.packet_out_queue && send_rate_.Take(now)) {
-    ++sending_;
-    return absl::OkStatus();
-  }
+  if (TryAdmitLocked(now)) return absl::OkStatus();
   ++refused_;
   if (sending_ >= limits_.packet_out_queue) {
     return absl::ResourceExhaustedError(

@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "server/common_service.h"
-#include "server/status.h"
+#include "server/packet_sender.h"
 #include "server/task_thread.h"
 #include "sluice/v1/packet_service.grpc.pb.h"
 
@@ -15,11 +15,6 @@ namespace {
 
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  WireStatus wire = ToWireStatus(status);
-  return {static_cast<grpc::StatusCode>(wire.code), std::move(wire.message), std::move(wire.details)};
-}
 
 // One caller of WatchPackets. One write at a time; between two of them the client's
 // queue fills. gRPC is never called with the mutex held: it may call back at once.
@@ -121,6 +116,13 @@ class PacketService final : public v1::PacketService::CallbackService {
       Reply(reactor, requests_, Method::kSendPacket, api_.SendPacket(*request, response));
     });
     return reactor;
+  }
+
+  grpc::ServerBidiReactor<v1::SendPacketsRequest, v1::SendPacketsResponse>* SendPackets(
+      CallbackServerContext*) override {
+    const auto sender = std::make_shared<PacketSender>(api_, requests_, thread_);
+    sender->Start();
+    return sender.get();
   }
 
  private:

@@ -53,9 +53,10 @@ enum class Method : uint8_t {
   kFlushMacs,
   kWatchPackets,
   kSendPacket,
+  kSendPackets,
   kTracePacket,
 };
-inline constexpr int kMethodCount = 36;
+inline constexpr int kMethodCount = 37;
 
 class RequestCounters {
  public:

@@ -40,6 +40,7 @@ class TestServer {
   RequestCounters& requests() { return requests_; }
   static constexpr uint32_t kWatchers = 8;
   FlowWatches& watches() { return *watches_; }
+  PacketApi& packets() { return *packets_; }
   const SwitchIdentity& identity() const { return identity_; }
   // To the socket; the same for all.
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
