@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/flow_watch.h"
 #include "tests/integration/api_fixture.h"
 
 namespace sluice {
@@ -122,9 +123,17 @@ class WatchFlowsTest : public ApiTest {
   }
   // Adds flows with priorities from `first` on in batches.
   void AddMany(uint32_t first, uint32_t count) {
+    AddEach(first, count, [](uint32_t i) { return UdpFlow(i, 1); });
+  }
+  // Adds flows to ports from `first` on: as quick as loading is, since no two have one match.
+  void AddToPorts(uint32_t first, uint32_t count) {
+    AddEach(first, count, [](uint32_t i) { return UdpFlow(1, i); });
+  }
+  template <typename MakeFlow>
+  void AddEach(uint32_t first, uint32_t count, MakeFlow make) {
     v1::BatchWriteRequest batch;
     for (uint32_t i = 0; i < count; ++i) {
-      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(first + i, 1);
+      *batch.add_items()->mutable_create()->mutable_flow() = make(first + i);
       if (batch.items_size() < 5000 && i + 1 < count) continue;
       v1::BatchWriteResponse response;
       EXPECT_TRUE(Call(*flows_, &Flows::BatchWrite, batch, &response).ok());
@@ -300,6 +309,59 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   }
 }
 #endif
+
+// A client that reads one message while many flows are added, again and again.
+TEST_F(WatchFlowsTest, HoweverFastFlowsAreAddedTheListComesToItsEnd) {
+  constexpr uint32_t kFlows = 3000, kMeanwhile = 700;
+  FlowTable& table = test_server_.dataplane().flows();
+  AddToPorts(0, kFlows);
+  v1::WatchFlowsRequest request;
+  request.set_send_current(true);
+  const auto watch = FlowWatch::Start(table, "boot", request);
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  Mirror mirror;
+  v1::WatchFlowsResponse message;
+  uint32_t next = kFlows;
+  bool synced = false;
+  for (int messages = 0; !synced && messages < 40; ++messages, next += kMeanwhile) {
+    AddToPorts(next, kMeanwhile);
+    (*watch)->Next(&message);
+    for (const v1::FlowEvent& event : message.events()) {
+      synced |= event.has_synced();
+      mirror.Apply(event);
+    }
+  }
+  ASSERT_TRUE(synced) << next << " flows, and no end";
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  while (mirror.flows().size() < next && absl::Now() < end) {
+    (*watch)->Next(&message);
+    for (const v1::FlowEvent& event : message.events()) mirror.Apply(event);
+  }
+  EXPECT_EQ(mirror.flows().size(), next);
+}
+
+// A watcher whose filter selects nothing has much to go through, and still lets others have their turn.
+TEST_F(WatchFlowsTest, AWatchThatSaysNothingGivesWayToOthers) {
+  AddToPorts(0, 30'000);
+  v1::WatchFlowsRequest request;
+  request.set_send_current(true);
+  request.mutable_filter()->set_cookie(5);
+  request.mutable_filter()->set_cookie_mask(5);
+  const auto watch = FlowWatch::Start(test_server_.dataplane().flows(), "boot", request);
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  v1::WatchFlowsResponse message;
+  EXPECT_TRUE((*watch)->Next(&message));
+  int turns = 0;
+  while (!(*watch)->Next(&message)) {
+    turns += (*watch)->behind();
+    // Else what was added is not published yet.
+    if (!(*watch)->behind()) absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_GE(turns, 2);
+  ASSERT_EQ(message.events_size(), 1);
+  EXPECT_TRUE(message.events(0).has_synced());
+  EXPECT_THAT(Say(Open(request)->UntilSynced()), ElementsAre("synced")) << "the watches' thread comes back by itself";
+}
 
 TEST_F(WatchFlowsTest, ATokenGoesOnWhereItWas) {
   auto first = Open();
