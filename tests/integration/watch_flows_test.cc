@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -46,8 +47,9 @@ class Watch {
     EXPECT_GE(events_.size(), count);
     return events_;
   }
+  // Events may follow in the same message.
   std::vector<v1::FlowEvent>& UntilSynced() {
-    while ((events_.empty() || !events_.back().has_synced()) && Read()) {
+    while (std::ranges::none_of(events_, &v1::FlowEvent::has_synced) && Read()) {
     }
     return events_;
   }
@@ -264,7 +266,7 @@ class Mirror {
 #ifndef SLUICE_SANITIZED_THREAD
 TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   constexpr uint32_t kFlows = 20'000;
-  AddMany(0, kFlows);
+  AddToPorts(0, kFlows);
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     uint64_t cookie = 1;
@@ -273,11 +275,11 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
       v1::BatchWriteRequest batch;
       for (uint32_t k = i; k < i + 30; ++k) {
         v1::UpdateFlowRequest* update = batch.add_items()->mutable_update();
-        *update->mutable_key() = KeyOf(UdpFlow(k % kFlows, 1));
+        *update->mutable_key() = KeyOf(UdpFlow(1, k % kFlows));
         update->set_cookie(++cookie);
       }
-      *batch.add_items()->mutable_delete_()->mutable_key() = KeyOf(UdpFlow(i, 1));
-      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(i, 1);
+      *batch.add_items()->mutable_delete_()->mutable_key() = KeyOf(UdpFlow(1, i));
+      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(1, i);
       v1::BatchWriteResponse response;
       EXPECT_TRUE(Call(*stub, &Flows::BatchWrite, batch, &response).ok());
     }
