@@ -39,7 +39,8 @@ FlowWatch::FlowWatch(FlowTable& flows, std::string boot_id, FlowFilter filter, c
       boot_id_(std::move(boot_id)),
       filter_(std::move(filter)),
       sequence_(start.sequence),
-      since_(start.commit) {}
+      since_(start.commit),
+      last_id_(start.flow_id) {}
 
 FlowWatch::~FlowWatch() { flows_.EndWatch(); }
 
@@ -84,15 +85,8 @@ bool FlowWatch::Next(v1::WatchFlowsResponse* out) {
   if (first) {
     if (restarted_ || missed_ > 0) Add()->mutable_missed()->set_count(missed_);
   } else {
-    for (bool more = true; more && !Full();) {
-      if (listing_ && !page_.has_value()) page_ = flows_.ListPage(filter_, listed_);
-      more = page_due_;
-      if (page_due_) {
-        SendPage();
-      } else {
-        more = ReadEvents();
-      }
-    }
+    behind_ = true;
+    for (int i = 0; i < kMostSteps && behind_ && !Full(); ++i) behind_ = Step();
   }
   const bool token = !listing_ && (first || out->events_size() > 0 || sequence_ - token_sequence_ >= kTokenEvery);
   if (token) {
@@ -100,6 +94,14 @@ bool FlowWatch::Next(v1::WatchFlowsResponse* out) {
     token_sequence_ = sequence_;
   }
   return first || token || out->events_size() > 0;
+}
+
+// A page, or some events. False: there is nothing more to do for now.
+bool FlowWatch::Step() {
+  if (listing_ && !page_.has_value()) page_ = flows_.ListPage(filter_, listed_, last_id_);
+  if (!page_due_) return ReadEvents();
+  SendPage();
+  return true;
 }
 
 v1::FlowEvent* FlowWatch::Add() { return out_->add_events(); }
@@ -129,7 +131,7 @@ bool FlowWatch::ReadEvents() {
 }
 
 void FlowWatch::Tell(const FlowEvent& event) {
-  if (event.commit <= since_ || event.flow.id > listed_ || !Selects(filter_, event.flow.spec)) return;
+  if (event.commit <= since_ || AwaitsPage(event.flow.id) || !Selects(filter_, event.flow.spec)) return;
   v1::FlowEvent* out = Add();
   out->set_sequence(event.sequence);
   switch (event.kind) {

@@ -108,7 +108,10 @@ void FlowWatches::Serve(WatchSink* sink, std::unique_lock<std::mutex>& lock) {
                     std::memory_order_relaxed);
   lock.lock();
   if (entry.cancelled || closed_) return End(sink, lock);
-  if (!ready) return;
+  if (!ready) {
+    woken_ |= entry.watch->behind();
+    return;
+  }
   entry.writing = true;
   lock.unlock();
   sink->Write(entry.message);

@@ -84,7 +84,7 @@ class FlowTable::Impl {
   void Write(std::span<const FlowChange> changes, BatchMode mode, bool validate_only, Done done);
   void DeleteMatching(const FlowFilter& filter, std::function<void(DeletedSum)> done);
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
-  Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
+  Page ListPage(const FlowFilter& filter, uint64_t after_id, uint64_t last_id) const;
   WatchStart StartWatch();
   void EndWatch();
   FlowEvents& events() { return events_; }
@@ -326,15 +326,16 @@ void FlowTable::Impl::Tidy() {
   HandOverWaste();
 }
 
-FlowTable::Page FlowTable::Impl::ListPage(const FlowFilter& filter, uint64_t after_id) const {
+FlowTable::Page FlowTable::Impl::ListPage(const FlowFilter& filter, uint64_t after_id, uint64_t last_id) const {
   Page page;
   std::lock_guard lock(mutex_);
   auto next = store_.flows().upper_bound(after_id);
-  for (size_t i = 0; i < kFlowsAtOnce && next != store_.flows().end(); ++i, ++next) {
+  const auto end = store_.flows().upper_bound(std::max(after_id, last_id));
+  for (size_t i = 0; i < kFlowsAtOnce && next != end; ++i, ++next) {
     page.examined = next->first;
     if (Selects(filter, *next->second)) store_.Describe(*next->second, page.flows.emplace_back());
   }
-  if (next == store_.flows().end()) page.examined = ~uint64_t{0};
+  if (next == end) page.examined = ~uint64_t{0};
   page.commit = events_.last_commit();
   return page;
 }
@@ -342,7 +343,7 @@ FlowTable::Page FlowTable::Impl::ListPage(const FlowFilter& filter, uint64_t aft
 FlowTable::WatchStart FlowTable::Impl::StartWatch() {
   std::lock_guard lock(mutex_);
   events_.AddWatcher();
-  return {.sequence = events_.last(), .commit = events_.last_commit()};
+  return {.sequence = events_.last(), .commit = events_.last_commit(), .flow_id = store_.next_id() - 1};
 }
 
 void FlowTable::Impl::EndWatch() {
@@ -415,8 +416,8 @@ std::vector<FlowInfo> FlowTable::List(const FlowFilter& filter, uint64_t after_i
   return impl_->List(filter, after_id, limit);
 }
 
-FlowTable::Page FlowTable::ListPage(const FlowFilter& filter, uint64_t after_id) const {
-  return impl_->ListPage(filter, after_id);
+FlowTable::Page FlowTable::ListPage(const FlowFilter& filter, uint64_t after_id, uint64_t last_id) const {
+  return impl_->ListPage(filter, after_id, last_id);
 }
 FlowTable::WatchStart FlowTable::StartWatch() { return impl_->StartWatch(); }
 void FlowTable::EndWatch() { impl_->EndWatch(); }

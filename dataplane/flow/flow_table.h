@@ -175,19 +175,20 @@ class FlowTable {
   // bounded number of flows under the lock at a time.
   std::vector<FlowInfo> List(const FlowFilter& filter, uint64_t after_id, size_t limit) const;
 
-  // Flows as of one instant, examining a bounded number.
+  // Flows with ids above after_id and up to last_id as of one instant, examining a bounded number.
   struct Page {
     std::vector<FlowInfo> flows;
-    uint64_t examined = 0;  // ids up to this; all ones: the last flow
+    uint64_t examined = 0;  // ids up to this; all ones: all of them
     uint64_t commit = 0;    // FlowEvents' number of the last change that these show
   };
-  Page ListPage(const FlowFilter& filter, uint64_t after_id) const;
+  Page ListPage(const FlowFilter& filter, uint64_t after_id, uint64_t last_id) const;
 
   // Between the two, and for a while after, events are kept. What comes before the
-  // watch: the last event published, and the last commit.
+  // watch: the last event published, the last commit, and the last id given to a flow.
   struct WatchStart {
     uint64_t sequence = 0;
     uint64_t commit = 0;
+    uint64_t flow_id = 0;
   };
   WatchStart StartWatch();
   void EndWatch();

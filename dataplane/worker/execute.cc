@@ -164,8 +164,7 @@ void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
     case ActionType::kOutputNormal:
       return OutputNormal(packet, last);
     case ActionType::kOutputInPort:
-      if (packet.ingress == Snapshot::kNoIngress) return packet.NotSent(DropReason::kNoSuchPort);
-      return Send(packet, packet.ingress, last);
+      return OutputInPort(packet, last);
     case ActionType::kOutputField:
       return OutputField(packet, action, last);
     default:
@@ -173,12 +172,17 @@ void Executor::Output(PacketInHand& packet, const Action& action, bool last) {
   }
 }
 
+void Executor::OutputInPort(PacketInHand& packet, bool last) {
+  if (packet.ingress == Snapshot::kNoIngress) return packet.NotSent(DropReason::kNoSuchPort);
+  Send(packet, packet.ingress, last);
+}
+
 void Executor::OutputField(PacketInHand& packet, const Action& action, bool last) {
   Refresh(packet);
   // OpenFlow 1.0's numbers, which registers of any width hold for Open vSwitch.
   constexpr uint32_t kInPort = 0xfff8, kFlood = 0xfffb, kAll = 0xfffc;
   const absl::uint128 number = GetField(packet.key, action.field) >> action.source_bit & LowBits(action.bits);
-  if (number == kInPort) return Send(packet, packet.ingress, last);
+  if (number == kInPort) return OutputInPort(packet, last);
   if (number == kFlood || number == kAll) return OutputAll(packet, last);
   OutputTo(packet, number > kMaxPortNumber ? 0 : static_cast<uint32_t>(number), last);
 }

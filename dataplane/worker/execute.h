@@ -126,6 +126,7 @@ class Executor {
   void PushWith(PacketInHand& packet, Push push);
   void Output(PacketInHand& packet, const Action& action, bool last);
   void OutputTo(PacketInHand& packet, uint32_t number, bool last);
+  void OutputInPort(PacketInHand& packet, bool last);
   void OutputField(PacketInHand& packet, const Action& action, bool last);
   void OutputAll(PacketInHand& packet, bool last);
   void OutputNormal(PacketInHand& packet, bool last);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/flow_watch.h"
 #include "tests/integration/api_fixture.h"
 
 namespace sluice {
@@ -45,8 +47,9 @@ class Watch {
     EXPECT_GE(events_.size(), count);
     return events_;
   }
+  // Events may follow in the same message.
   std::vector<v1::FlowEvent>& UntilSynced() {
-    while ((events_.empty() || !events_.back().has_synced()) && Read()) {
+    while (std::ranges::none_of(events_, &v1::FlowEvent::has_synced) && Read()) {
     }
     return events_;
   }
@@ -122,9 +125,17 @@ class WatchFlowsTest : public ApiTest {
   }
   // Adds flows with priorities from `first` on in batches.
   void AddMany(uint32_t first, uint32_t count) {
+    AddEach(first, count, [](uint32_t i) { return UdpFlow(i, 1); });
+  }
+  // Adds flows to ports from `first` on: as quick as loading is, since no two have one match.
+  void AddToPorts(uint32_t first, uint32_t count) {
+    AddEach(first, count, [](uint32_t i) { return UdpFlow(1, i); });
+  }
+  template <typename MakeFlow>
+  void AddEach(uint32_t first, uint32_t count, MakeFlow make) {
     v1::BatchWriteRequest batch;
     for (uint32_t i = 0; i < count; ++i) {
-      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(first + i, 1);
+      *batch.add_items()->mutable_create()->mutable_flow() = make(first + i);
       if (batch.items_size() < 5000 && i + 1 < count) continue;
       v1::BatchWriteResponse response;
       EXPECT_TRUE(Call(*flows_, &Flows::BatchWrite, batch, &response).ok());
@@ -255,7 +266,7 @@ class Mirror {
 #ifndef SLUICE_SANITIZED_THREAD
 TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   constexpr uint32_t kFlows = 20'000;
-  AddMany(0, kFlows);
+  AddToPorts(0, kFlows);
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     uint64_t cookie = 1;
@@ -264,11 +275,11 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
       v1::BatchWriteRequest batch;
       for (uint32_t k = i; k < i + 30; ++k) {
         v1::UpdateFlowRequest* update = batch.add_items()->mutable_update();
-        *update->mutable_key() = KeyOf(UdpFlow(k % kFlows, 1));
+        *update->mutable_key() = KeyOf(UdpFlow(1, k % kFlows));
         update->set_cookie(++cookie);
       }
-      *batch.add_items()->mutable_delete_()->mutable_key() = KeyOf(UdpFlow(i, 1));
-      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(i, 1);
+      *batch.add_items()->mutable_delete_()->mutable_key() = KeyOf(UdpFlow(1, i));
+      *batch.add_items()->mutable_create()->mutable_flow() = UdpFlow(1, i);
       v1::BatchWriteResponse response;
       EXPECT_TRUE(Call(*stub, &Flows::BatchWrite, batch, &response).ok());
     }
@@ -300,6 +311,59 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   }
 }
 #endif
+
+// A client that reads one message while many flows are added, again and again.
+TEST_F(WatchFlowsTest, HoweverFastFlowsAreAddedTheListComesToItsEnd) {
+  constexpr uint32_t kFlows = 3000, kMeanwhile = 700;
+  FlowTable& table = test_server_.dataplane().flows();
+  AddToPorts(0, kFlows);
+  v1::WatchFlowsRequest request;
+  request.set_send_current(true);
+  const auto watch = FlowWatch::Start(table, "boot", request);
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  Mirror mirror;
+  v1::WatchFlowsResponse message;
+  uint32_t next = kFlows;
+  bool synced = false;
+  for (int messages = 0; !synced && messages < 40; ++messages, next += kMeanwhile) {
+    AddToPorts(next, kMeanwhile);
+    (*watch)->Next(&message);
+    for (const v1::FlowEvent& event : message.events()) {
+      synced |= event.has_synced();
+      mirror.Apply(event);
+    }
+  }
+  ASSERT_TRUE(synced) << next << " flows, and no end";
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  while (mirror.flows().size() < next && absl::Now() < end) {
+    (*watch)->Next(&message);
+    for (const v1::FlowEvent& event : message.events()) mirror.Apply(event);
+  }
+  EXPECT_EQ(mirror.flows().size(), next);
+}
+
+// A watcher whose filter selects nothing has much to go through, and still lets others have their turn.
+TEST_F(WatchFlowsTest, AWatchThatSaysNothingGivesWayToOthers) {
+  AddToPorts(0, 30'000);
+  v1::WatchFlowsRequest request;
+  request.set_send_current(true);
+  request.mutable_filter()->set_cookie(5);
+  request.mutable_filter()->set_cookie_mask(5);
+  const auto watch = FlowWatch::Start(test_server_.dataplane().flows(), "boot", request);
+  ASSERT_TRUE(watch.ok()) << watch.status();
+  v1::WatchFlowsResponse message;
+  EXPECT_TRUE((*watch)->Next(&message));
+  int turns = 0;
+  while (!(*watch)->Next(&message)) {
+    turns += (*watch)->behind();
+    // Else what was added is not published yet.
+    if (!(*watch)->behind()) absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_GE(turns, 2);
+  ASSERT_EQ(message.events_size(), 1);
+  EXPECT_TRUE(message.events(0).has_synced());
+  EXPECT_THAT(Say(Open(request)->UntilSynced()), ElementsAre("synced")) << "the watches' thread comes back by itself";
+}
 
 TEST_F(WatchFlowsTest, ATokenGoesOnWhereItWas) {
   auto first = Open();

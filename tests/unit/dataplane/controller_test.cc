@@ -219,6 +219,22 @@ TEST_F(ControllerTest, SaysWhyAPacketWasNotSent) {
   for (uint32_t port = 1; port <= 3; ++port) EXPECT_THAT(Sent(port), IsEmpty());
 }
 
+TEST_F(ControllerTest, FromNoPortNothingGoesBackWhereverThatIsSaid) {
+  const ActionList in_port = {Of(ActionType::kOutputInPort)};
+  const ActionList by_register = {SetTo(Field::kReg0, 0xfff8),
+                                  {.type = ActionType::kOutputField, .field = Field::kReg0, .bits = 32}};
+  for (const ActionList& actions : {in_port, by_register}) {
+    const auto sent = Send(Udp(), 0, actions);
+    ASSERT_TRUE(sent.ok()) << sent.status();
+    EXPECT_FALSE(sent->forwarded);
+    EXPECT_EQ(sent->cause, DropReason::kNoSuchPort);
+    const auto back = Send(Udp(), 2, actions);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_TRUE(back->forwarded);
+    EXPECT_THAT(Sent(2), ElementsAre(Udp()));
+  }
+}
+
 TEST_F(ControllerTest, AllPortsAreAllButTheOneItCountsAs) {
   EXPECT_TRUE(Send(Udp(), 0, {Of(ActionType::kOutputAll)})->forwarded);
   EXPECT_TRUE(Send(Udp(), 1, {Of(ActionType::kOutputFlood)})->forwarded);
