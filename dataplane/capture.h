@@ -78,7 +78,7 @@ class Capture {
     return sum;
   }
 
-  // Its port is gone, and no worker adds to it any more.
+  // It has ended, and no worker adds to it any more.
   bool over() const { return over_.load(std::memory_order_acquire); }
   void SetOver() { over_.store(true, std::memory_order_release); }
 

@@ -165,6 +165,8 @@ class Dataplane {
   // kMaxCaptures.
   static constexpr unsigned kMaxCaptures = 64;
   absl::StatusOr<std::shared_ptr<const Capture>> StartCapture(const CaptureSpec& spec);
+  // It gets no more, and is over() once no worker adds to it; keeps what it has.
+  void EndCapture(const Capture& capture);
   void StopCapture(const Capture& capture);
   // Takes all that workers have captured by now, those of a worker in their order; also of captures that were stopped
   // meanwhile. One thread at a time. Returns how many.

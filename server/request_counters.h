@@ -54,8 +54,9 @@ enum class Method : uint8_t {
   kWatchPackets,
   kSendPacket,
   kTracePacket,
+  kCapture,
 };
-inline constexpr int kMethodCount = 36;
+inline constexpr int kMethodCount = 37;
 
 class RequestCounters {
  public:

@@ -82,6 +82,7 @@ class Engine {
   unsigned TakePackets(unsigned most, const Dataplane::PacketVisitor& visit);
   absl::StatusOr<Dataplane::Sent> SendPacket(const PacketToSend& packet);
   absl::StatusOr<std::shared_ptr<const Capture>> StartCapture(const CaptureSpec& spec);
+  void EndCapture(const Capture& capture);
   void StopCapture(const Capture& capture);
   unsigned TakeCaptured(const Dataplane::CaptureVisitor& visit);
 
@@ -107,6 +108,7 @@ class Engine {
   PortStats Sum(const AttachedPort& port) const;
   void FlushHandOver(AttachedPort& port);
   std::vector<std::shared_ptr<Capture>> EndCapturesOf(uint32_t port);
+  std::shared_ptr<Capture> Unpublish(const Capture& capture);
 
   rte_mempool* const pool_;
   Reclaimer& reclaimer_;

@@ -41,10 +41,27 @@ absl::StatusOr<std::shared_ptr<const Capture>> Engine::StartCapture(const Captur
   return capture;
 }
 
+// Null if workers do not see it any more.
+std::shared_ptr<Capture> Engine::Unpublish(const Capture& capture) {
+  const auto at = std::ranges::find(captures_, &capture, [](const auto& each) { return each.get(); });
+  if (at == captures_.end()) return nullptr;
+  std::shared_ptr<Capture> found = std::move(*at);
+  captures_.erase(at);
+  Publish();
+  return found;
+}
+
+void Engine::EndCapture(const Capture& capture) {
+  const std::lock_guard lock(mutex_);
+  if (std::shared_ptr<Capture> found = Unpublish(capture)) {
+    reclaimer_.AfterGrace([found = std::move(found)] { found->SetOver(); });
+  }
+}
+
 void Engine::StopCapture(const Capture& capture) {
   const std::lock_guard lock(mutex_);
+  Unpublish(capture);
   if (--captures_started_ == 0) capture_rings_ = nullptr;
-  if (std::erase_if(captures_, [&capture](const auto& each) { return each.get() == &capture; }) != 0) Publish();
 }
 
 std::vector<std::shared_ptr<Capture>> Engine::EndCapturesOf(uint32_t port) {
