@@ -169,7 +169,8 @@ class CaptureRun {
 void AddCaptureCommand(CLI::App& app, Cli& cli, Action& action) {
   const auto arguments = std::make_shared<CaptureArguments>();
   CLI::App* capture = app.add_subcommand("capture", "Capture packets as ports or a flow see them, until Ctrl-C");
-  CLI::Option* port = capture->add_option("--port", arguments->port, "Of this port, by name or number; else of all");
+  CLI::Option* port = capture->add_option("--port", arguments->port, "Of this port, by name or number; else of all")
+                          ->type_name("NAME|NUMBER");
   CLI::Option* directions =
       capture->add_option("--direction", arguments->directions, "in, out or dropped, or several; else all")
           ->delimiter(',')

@@ -1,6 +1,5 @@
 #include "client/pcapng.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -98,8 +97,8 @@ void PcapngWriter::Begin(uint32_t type) {
   Put(uint32_t{0});  // the length, once it is known
 }
 
-void PcapngWriter::Put(uint16_t value) { out_.append(BytesOf(value)); }
-void PcapngWriter::Put(uint32_t value) { out_.append(BytesOf(value)); }
+void PcapngWriter::Put(uint16_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void PcapngWriter::Put(uint32_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
 
 void PcapngWriter::PutTime(int64_t time_unix_ns) {
   Put(static_cast<uint32_t>(static_cast<uint64_t>(time_unix_ns) >> 32));
@@ -114,7 +113,7 @@ void PcapngWriter::PutOption(uint16_t code, absl::string_view value) {
 }
 
 void PcapngWriter::PutBytes(absl::string_view bytes) {
-  out_.append(bytes);
+  out_.append(bytes.data(), bytes.size());
   out_.append(-bytes.size() % 4, '\0');
 }
 
