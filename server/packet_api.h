@@ -66,7 +66,8 @@ class PacketApi {
   bool TryAdmitLocked(absl::Time now);
   void Run();
   void Deliver(const PuntedPacket& packet, std::span<const uint8_t> bytes, absl::Time now);
-  void Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, v1::Packet& out) const;
+  uint64_t CookieOf(const PuntedPacket& packet) const;
+  void Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, uint64_t cookie, v1::Packet& out) const;
   uint64_t Lost() const;
   void CheckLengths(const v1::SendPacketRequest& request, const ActionList& actions, ViolationList& violations) const;
 

@@ -55,8 +55,9 @@ enum class Method : uint8_t {
   kSendPacket,
   kSendPackets,
   kTracePacket,
+  kCapture,
 };
-inline constexpr int kMethodCount = 37;
+inline constexpr int kMethodCount = static_cast<int>(Method::kCapture) + 1;
 
 class RequestCounters {
  public:

@@ -66,6 +66,7 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   response->set_max_packet_ins_per_second(limits_.packet_ins_per_second);
   response->set_max_packet_in_queue(limits_.packet_in_queue);
   response->set_max_packet_outs_per_second(limits_.packet_outs_per_second);
+  response->set_max_captures(limits_.captures);
   return absl::OkStatus();
 }
 
