@@ -158,24 +158,17 @@ class Dataplane {
   // Takes up to `most` of what each worker has queued, in its order. One thread at a time.
   using PacketVisitor = std::function<void(const PuntedPacket& packet, std::span<const uint8_t> bytes)>;
   unsigned TakePackets(unsigned most, const PacketVisitor& visit);
-
-  // Captures packets (capture.h) from when it returns until StopCapture, which each
-  // capture needs; or until its port is removed, then it is over() and keeps what it
-  // has. Waits for the workers. NOT_FOUND: no such port; RESOURCE_EXHAUSTED: beyond
-  // kMaxCaptures.
+  // Captures packets (capture.h) from when it returns, for which it waits for workers, until its port is removed or
+  // EndCapture; then it is over() soon. Each needs StopCapture, too. NOT_FOUND: no such port; RESOURCE_EXHAUSTED.
   static constexpr unsigned kMaxCaptures = 64;
   absl::StatusOr<std::shared_ptr<const Capture>> StartCapture(const CaptureSpec& spec);
-  // It gets no more, and is over() once no worker adds to it; keeps what it has.
   void EndCapture(const Capture& capture);
   void StopCapture(const Capture& capture);
-  // Takes all that workers have captured by now, those of a worker in their order; also of captures that were stopped
-  // meanwhile. One thread at a time. Returns how many.
+  // Takes all that workers have captured by now, also of captures that were stopped. One thread at a time.
   using CaptureVisitor = std::function<void(const CapturedPacket& packet, std::span<const uint8_t> bytes)>;
   unsigned TakeCaptured(const CaptureVisitor& visit);
-
-  // Has a worker carry out the actions on a packet; waits for it, some microseconds if
-  // it is not asleep. Packets sent one after another keep their order. NOT_FOUND: no
-  // such in_port; RESOURCE_EXHAUSTED: no packet buffers.
+  // Has a worker carry out the actions on a packet; waits for it, some microseconds if it is not asleep. Packets sent
+  // one after another keep their order. NOT_FOUND: no such in_port; RESOURCE_EXHAUSTED: no packet buffers.
   struct Sent {
     bool forwarded = false;
     DropReason cause{};  // else: why not

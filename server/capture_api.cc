@@ -12,10 +12,10 @@
 namespace sluice {
 namespace {
 
-constexpr auto kPeriod = std::chrono::milliseconds(1);
+constexpr auto kTakePeriod = std::chrono::milliseconds(1);
 constexpr unsigned kRoundsPerFlowCheck = 10;
 
-absl::Status Ending() { return absl::UnavailableError("the switch is ending"); }
+absl::Status SwitchEnds() { return absl::UnavailableError("the switch is ending"); }
 
 // Why a capture is over.
 absl::Status WhyOver(const CaptureSpec& spec) {
@@ -54,7 +54,7 @@ absl::StatusOr<CaptureSpec> CaptureApi::SpecOf(const v1::CaptureRequest& request
 
 absl::Status CaptureApi::Admit() {
   const std::lock_guard lock(mutex_);
-  if (closed_) return Ending();
+  if (closed_) return SwitchEnds();
   if (captures_ >= limit_) {
     return absl::ResourceExhaustedError(
         absl::StrCat("there are ", captures_, " captures already, the most that can be (limits.captures)"));
@@ -74,7 +74,7 @@ absl::StatusOr<std::shared_ptr<CaptureClient>> CaptureApi::Start(const v1::Captu
     --captures_;
     if (!capture.ok()) return capture.status();
     dataplane_.StopCapture(**capture);
-    return Ending();
+    return SwitchEnds();
   }
   auto client = std::make_shared<CaptureClient>(*capture, std::move(ready));
   clients_.push_back(client);
@@ -99,7 +99,7 @@ void CaptureApi::Close() {
     clients = clients_;
     changed_.notify_one();
   }
-  for (const auto& client : clients) client->Close(Ending());
+  for (const auto& client : clients) client->Close(SwitchEnds());
 }
 
 void CaptureApi::Run() {
@@ -114,7 +114,7 @@ void CaptureApi::Run() {
     lock.unlock();
     Round(round % kRoundsPerFlowCheck == 0);
     lock.lock();
-    changed_.wait_for(lock, kPeriod, [this] { return closed_; });
+    changed_.wait_for(lock, kTakePeriod, [this] { return closed_; });
   }
 }
 

@@ -1,10 +1,9 @@
 #include "server/capture_client.h"
 
+#include "server/message_bytes.h"
+
 namespace sluice {
 namespace {
-
-// Of a message, all in all; gRPC's clients refuse more than 4 MiB.
-constexpr size_t kMessageBytes = 1 << 20;
 
 size_t SizeOf(const v1::CapturedPacket& packet) { return sizeof packet + packet.data().size(); }
 

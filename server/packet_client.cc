@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "server/message_bytes.h"
+
 namespace sluice {
 namespace {
-
-// Of a message, all in all; gRPC's clients refuse more than 4 MiB.
-constexpr size_t kMessageBytes = 1 << 20;
 
 bool Holds(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t value) {
   return list.empty() || std::ranges::find(list, value) != list.end();

@@ -134,6 +134,30 @@ TEST_F(PacketServiceTest, TwoCallersGetEachWhatItAskedFor) {
   EXPECT_EQ(miss.flow_id(), 0u);
 }
 
+// The flow's cookie is 0xc0.
+TEST_F(PacketServiceTest, ACallerGetsOnlyTheCookieThatItAsksFor) {
+  v1::WatchPacketsRequest request;
+  request.set_cookie(0xc1);
+  request.set_cookie_mask(0xf0);
+  Watch some_bits(*packets_, request);
+  request.set_cookie_mask(~uint64_t{0});
+  Watch all_bits(*packets_, request);
+  v1::FlowSpec other;
+  other.set_cookie(0xc1);
+  other.set_priority(9);
+  *other.mutable_match() = testing::MatchBuilder().On(v1::FIELD_ETH_SRC, 0x020000000002).match();
+  other.add_actions()->mutable_controller();
+  MustCreate(other);
+  MustSend(Frame(60, 1));
+  MustSend(Frame(60, 2));
+  EXPECT_EQ(some_bits.Next().cookie(), 0xc0u);
+  EXPECT_EQ(some_bits.Next().cookie(), 0xc1u);
+  // Its first, though the other came before.
+  const v1::Packet packet = all_bits.Next();
+  EXPECT_EQ(packet.cookie(), 0xc1u);
+  EXPECT_EQ(packet.data(), Frame(60, 2));
+}
+
 TEST_F(PacketServiceTest, ACallerHasItsRateAndLearnsWhatItMissed) {
   v1::WatchPacketsRequest slow;
   slow.set_packets_per_second(2);

@@ -198,9 +198,11 @@ TEST(PcapngTest, LibpcapReadsWhatWasWritten) {
 TEST(PcapngTest, TcpdumpReadsIt) {
   if (std::system("command -v tcpdump >/dev/null") != 0) GTEST_SKIP() << "no tcpdump";
   const Folder folder;
+  std::string frame(60, '\x02');
+  frame.replace(12, 2, "\x88\xb5");
   PcapngWriter writer("app", 0);
   writer.AddInterface("a");
-  writer.AddPacket({.interface = 0, .time_unix_ns = kTime, .length = 60, .data = std::string(60, '\x11')});
+  writer.AddPacket({.interface = 0, .time_unix_ns = kTime, .length = 60, .data = frame});
   writer.AddStatistics(0, kTime, 1, "0 missed");
   std::ofstream(folder / "a.pcapng", std::ios::binary) << writer.Take();
   EXPECT_EQ(

@@ -1,129 +1,23 @@
-// Captures through memory ports: every point where a packet is seen, and that
-// nothing else changes.
+// Captures through memory ports: what they see, and that nothing else changes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <map>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "dataplane/group/group_table.h"
-#include "dataplane/meter/meter_table.h"
-#include "tests/support/packet_builder.h"
-#include "tests/unit/dataplane/dataplane_testing.h"
+#include "tests/unit/dataplane/capture_testing.h"
 
 namespace sluice {
-
-void PrintTo(CapturePoint point, std::ostream* out) { *out << "point " << static_cast<int>(point); }
-
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr uint64_t kNewMac = 0x02000000aa01;
-
-Bytes Udp(uint16_t dst = 53, size_t size = 60, uint8_t ttl = 64) {
-  return PacketBuilder().Ipv4({.ttl = ttl}).Udp({.dst = dst}).Payload("payload").PadTo(size).Build();
-}
-
-// What SetTo(kEthDst, kNewMac) makes of a frame.
-Bytes WithNewMac(Bytes frame) {
-  const Bytes mac{0x02, 0, 0, 0, 0xaa, 0x01};
-  std::copy(mac.begin(), mac.end(), frame.begin());
-  return frame;
-}
-
-// As tests write down what they expect: where, at which port, and the bytes.
-struct Seen {
-  CapturePoint point;
-  uint32_t port;
-  Bytes bytes;
-
-  friend bool operator==(const Seen&, const Seen&) = default;
-};
-void PrintTo(const Seen& seen, std::ostream* out) {
-  *out << "point " << static_cast<int>(seen.point) << " port " << seen.port << " " << ToHex(seen.bytes);
-}
-
-struct Taken {
-  CapturedPacket packet;
-  Bytes bytes;
-
-  Seen seen() const { return {packet.point, packet.port, bytes}; }
-};
-
-std::vector<Seen> SeenOf(const std::vector<Taken>& taken) {
-  std::vector<Seen> seen;
-  for (const Taken& each : taken) seen.push_back(each.seen());
-  return seen;
-}
-
-class CaptureTapTest : public testing::Test {
- protected:
-  explicit CaptureTapTest(unsigned workers = 1) : free_before_((TestPool(), FreeBuffers())), switch_(workers) {}
-  void SetUp() override {
-    for (uint32_t number = 1; number <= 3; ++number) switch_.AddPort(number);
-  }
-  void TearDown() override {
-    const PacketTotals totals = switch_.engine().Totals();
-    uint64_t drops = 0;
-    for (const uint64_t n : totals.drops) drops += n;
-    EXPECT_EQ(totals.received + totals.injected, totals.forwarded + drops);
-    for (const auto& capture : captures_) switch_.engine().StopCapture(*capture);
-    // Nobody captures any more, and what is left of it is gone.
-    switch_.Receive(1, {Udp()});
-    EXPECT_THAT(Take(), IsEmpty());
-    for (uint32_t number = 1; number <= 3; ++number) switch_.port(number).TakeSent();
-    EXPECT_EQ(FreeBuffers(), free_before_);
-  }
-
-  std::shared_ptr<const Capture> Start(const CaptureSpec& spec = {}) {
-    auto capture = switch_.engine().StartCapture(spec);
-    if (!capture.ok()) {
-      ADD_FAILURE() << capture.status();
-      std::abort();
-    }
-    captures_.push_back(*capture);
-    return *capture;
-  }
-  std::vector<Taken> Take() {
-    std::vector<Taken> taken;
-    const unsigned n = switch_.engine().TakeCaptured([&](const CapturedPacket& packet, std::span<const uint8_t> bytes) {
-      EXPECT_EQ(packet.kept, bytes.size());
-      taken.push_back({packet, Bytes(bytes.begin(), bytes.end())});
-    });
-    EXPECT_EQ(n, taken.size());
-    return taken;
-  }
-  std::vector<Seen> TakeSeen() { return SeenOf(Take()); }
-  std::vector<Bytes> Sent(uint32_t port) { return switch_.port(port).TakeSent(); }
-  PortStats Stats(uint32_t port) { return *switch_.engine().StatsOf(port); }
-  // Has the first worker carry it out meanwhile.
-  absl::StatusOr<Dataplane::Sent> Inject(const Bytes& bytes, uint32_t in_port, ActionList actions) {
-    const PacketToSend packet{std::string(bytes.begin(), bytes.end()), in_port, std::move(actions)};
-    std::atomic<bool> stop{false};
-    std::thread worker([&] {
-      while (!stop) switch_.engine().worker(0).RunOnce();
-    });
-    const auto sent = switch_.engine().SendPacket(packet);
-    stop = true;
-    worker.join();
-    return sent;
-  }
-
-  const unsigned free_before_;
-  TestSwitch switch_;
-  std::vector<std::shared_ptr<const Capture>> captures_;
-};
 
 TEST_F(CaptureTapTest, NothingIsTakenBeforeAndAfter) {
   switch_.AddFlow({}, {OutputTo(2)});
@@ -238,117 +132,6 @@ TEST_F(CaptureTapTest, AFilterSeesHeadersInSegmentsThatNoFlowLooksAt) {
   switch_.Run();
   EXPECT_THAT(TakeSeen(), ElementsAre(Seen{CapturePoint::kReceived, 1, Udp(53, 100)}));
   EXPECT_THAT(Sent(2), ElementsAre(Udp(53, 100), Udp(54, 100)));
-}
-
-// Ways to lose a packet, and what is captured of it.
-TEST_F(CaptureTapTest, EveryDropTellsItsReasonAndTheFrame) {
-  switch_.engine().ListenForPackets(false);
-  ASSERT_TRUE(switch_.engine()
-                  .groups()
-                  .Create({.id = 2,
-                           .type = GroupType::kFailover,
-                           .buckets = {{.id = 0, .watch_port = 77, .actions = {OutputTo(2)}}}})
-                  .ok());
-  ASSERT_TRUE(switch_.engine().meters().Create({.id = 1, .bands = {{.rate = 1, .burst = 1}}}).ok());
-  ActionList full(1026, Deferred(SetTo(Field::kIpTtl, 9)));
-  const Action to_group9{.type = ActionType::kGroup, .port = 9}, to_group2{.type = ActionType::kGroup, .port = 2};
-  const std::vector<std::pair<ActionList, DropReason>> ways = {
-      {{}, DropReason::kActionDrop},
-      {{OutputTo(1)}, DropReason::kOutputToIngress},
-      {{OutputTo(77)}, DropReason::kNoSuchPort},
-      {{to_group9}, DropReason::kNoSuchGroup},
-      {{to_group2}, DropReason::kNoLiveBucket},
-      {{{.type = ActionType::kController}}, DropReason::kNoController},
-      {full, DropReason::kActionSetFull},
-      {{{.type = ActionType::kMeter, .port = 1}, OutputTo(2)}, DropReason::kMeter},
-      // Dropped as it is then.
-      {{SetTo(Field::kEthDst, kNewMac), OutputTo(3), OutputTo(77)}, DropReason::kActionDrop},
-  };
-  for (size_t i = 0; i < ways.size(); ++i) switch_.AddFlow(MatchOf({{Field::kUdpDst, i}}), ways[i].first);
-  // The meter's one packet.
-  switch_.Receive(1, {Udp(7)});
-  Start({.received = false, .sent = false});
-  for (size_t i = 0; i + 1 < ways.size(); ++i) {
-    SCOPED_TRACE(i);
-    const uint64_t before = switch_.Drops(ways[i].second);
-    switch_.Receive(1, {Udp(static_cast<uint16_t>(i))});
-    const std::vector<Taken> taken = Take();
-    ASSERT_THAT(SeenOf(taken), ElementsAre(Seen{CapturePoint::kDropped, 1, Udp(static_cast<uint16_t>(i))}));
-    EXPECT_EQ(taken[0].packet.drop_reason, ways[i].second);
-    EXPECT_EQ(switch_.Drops(ways[i].second), before + 1);
-  }
-  // With an output it is no drop.
-  switch_.Receive(1, {Udp(static_cast<uint16_t>(ways.size() - 1))});
-  EXPECT_THAT(Take(), IsEmpty());
-}
-
-TEST_F(CaptureTapTest, DropsOfTheFirstStagesAndOfSimpleLists) {
-  switch_.AddFlow(MatchOf({{Field::kUdpDst, 1}}), {Of(ActionType::kDecTtl), OutputTo(2)});
-  switch_.AddFlow(MatchOf({{Field::kUdpDst, 2}}), {Of(ActionType::kDecTtl), OutputTo(2), OutputTo(3)});
-  switch_.AddFlow(MatchOf({{Field::kUdpDst, 3}}), {Of(ActionType::kOutputNormal)});
-  Start({.received = false, .sent = false});
-  const Bytes runt(13, 1);
-  const Bytes reserved = PacketBuilder({.dst = "01:80:c2:00:00:00"}).Ipv4().Udp({.dst = 3}).Build();
-  const Bytes long_headers =
-      PacketBuilder().Ipv6().DestinationOptions({.size = 2040}).DestinationOptions({.size = 2040}).Udp().Build();
-  switch_.Receive(1, {runt, Udp(9), Udp(1, 60, 1), Udp(2, 60, 1), reserved});
-  switch_.port(1).Deliver(MemoryFrame{.bytes = long_headers, .cuts = {1000, 2000, 3000}});
-  switch_.Run();
-  std::vector<std::pair<DropReason, Bytes>> drops;
-  for (const Taken& each : Take()) {
-    EXPECT_EQ(each.packet.point, CapturePoint::kDropped);
-    EXPECT_EQ(each.packet.port, 1u);
-    drops.emplace_back(each.packet.drop_reason, each.bytes);
-  }
-  EXPECT_THAT(drops, ElementsAre(std::pair(DropReason::kMalformed, runt), std::pair(DropReason::kNoFlow, Udp(9)),
-                                 std::pair(DropReason::kTtl, Udp(1, 60, 1)), std::pair(DropReason::kTtl, Udp(2, 60, 1)),
-                                 std::pair(DropReason::kReservedAddress, reserved),
-                                 std::pair(DropReason::kNoBuffers, long_headers)));
-}
-
-TEST_F(CaptureTapTest, WhatAPortLosesIsSeenThere) {
-  switch_.AddPort(4, {}, {.enabled = false});
-  switch_.AddPort(5, {}, {.mtu = 100});
-  switch_.AddFlow({}, {OutputTo(4), OutputTo(5), OutputTo(2)});
-  switch_.port(2).SetRoom(1);
-  Start({.received = false});
-  switch_.Receive(1, {Udp(1, 200), Udp(2, 60), Udp(3, 60)});
-  std::map<uint32_t, std::vector<std::pair<PortLoss, Bytes>>> lost;
-  std::vector<Seen> sent;
-  for (const Taken& each : Take()) {
-    if (each.packet.point == CapturePoint::kSent) {
-      sent.push_back(each.seen());
-    } else {
-      EXPECT_EQ(each.packet.point, CapturePoint::kLost);
-      lost[each.packet.port].emplace_back(each.packet.loss, each.bytes);
-    }
-  }
-  EXPECT_THAT(lost[4], ElementsAre(std::pair(PortLoss::kDown, Udp(1, 200)), std::pair(PortLoss::kDown, Udp(2)),
-                                   std::pair(PortLoss::kDown, Udp(3))));
-  EXPECT_THAT(lost[5], ElementsAre(std::pair(PortLoss::kMtu, Udp(1, 200))));
-  EXPECT_THAT(lost[2], ElementsAre(std::pair(PortLoss::kTxFull, Udp(2)), std::pair(PortLoss::kTxFull, Udp(3))));
-  EXPECT_THAT(lost, SizeIs(3));
-  EXPECT_THAT(sent, ElementsAre(Seen{CapturePoint::kSent, 2, Udp(1, 200)}, Seen{CapturePoint::kSent, 5, Udp(2)},
-                                Seen{CapturePoint::kSent, 5, Udp(3)}));
-  EXPECT_EQ(Stats(2).drop_tx_full, 2u);
-  EXPECT_EQ(Stats(2).transmit_packets, 1u);
-  EXPECT_EQ(Stats(4).drop_down, 3u);
-  EXPECT_EQ(Stats(5).drop_mtu, 1u);
-  for (const uint32_t number : {4u, 5u}) switch_.RemovePort(number);
-}
-
-TEST_F(CaptureTapTest, WithoutBuffersACopyIsLostAtItsPort) {
-  switch_.AddFlow({}, {OutputTo(2), OutputTo(3)});
-  Start({.received = false});
-  switch_.port(1).Deliver(Udp());
-  std::vector<rte_mbuf*> hoard;
-  TakeAllBuffersBut(1, hoard);
-  switch_.Run();
-  ReturnBuffers(hoard);
-  const std::vector<Taken> taken = Take();
-  EXPECT_THAT(SeenOf(taken), ElementsAre(Seen{CapturePoint::kLost, 2, Udp()}, Seen{CapturePoint::kSent, 3, Udp()}));
-  EXPECT_EQ(taken.front().packet.loss, PortLoss::kNoBuffers);
-  EXPECT_EQ(Stats(2).drop_no_buffers, 1u);
 }
 
 TEST_F(CaptureTapTest, PacketsOfControllersGoOutAndAreDropped) {
@@ -501,106 +284,6 @@ TEST_F(CaptureTapTest, SoManyAtATimeAndOfPortsThatAre) {
   switch_.engine().StopCapture(*captures_.back());
   captures_.pop_back();
   Start({.port = 1});
-}
-
-// Two workers, and a port with one transmit queue.
-class CaptureHandOverTest : public CaptureTapTest {
- protected:
-  CaptureHandOverTest() : CaptureTapTest(2) {}
-  void SetUp() override {
-    switch_.AddPort(1, {.rx_queues = 2});
-    switch_.AddPort(2, {.tx_queues = 1});
-    switch_.AddPort(3);
-    switch_.AddFlow(MatchOf({{Field::kInPort, 1}}), {OutputTo(2)});
-  }
-};
-
-TEST_F(CaptureHandOverTest, WhatIsHandedOverIsSeenOnce) {
-  Start({.port = 2});
-  switch_.port(1).Deliver(Udp(1), 0);
-  switch_.port(1).Deliver(Udp(2), 1);
-  switch_.Run();
-  std::vector<Bytes> sent;
-  for (const Taken& each : Take()) {
-    EXPECT_EQ(each.packet.point, CapturePoint::kSent);
-    EXPECT_EQ(each.packet.port, 2u);
-    sent.push_back(each.bytes);
-  }
-  EXPECT_THAT(sent, testing::UnorderedElementsAre(Udp(1), Udp(2)));
-  EXPECT_THAT(Sent(2), SizeIs(2));
-}
-
-TEST_F(CaptureHandOverTest, WhatTheRingBetweenWorkersDoesNotTakeIsLostAtThePort) {
-  Start({.port = 2});
-  const unsigned owner = switch_.engine().Workers()[0].rx_queues == 2 ? 0 : 1;
-  const uint16_t queue = owner == 0 ? 1 : 0;
-  for (int i = 0; i < 2000; ++i) switch_.port(1).Deliver(Udp(53), queue);
-  while (switch_.engine().worker(1 - owner).RunOnce() != 0) continue;
-  const uint64_t full = Stats(2).drop_tx_full;
-  EXPECT_GT(full, 0u);
-  while (switch_.engine().worker(owner).RunOnce() != 0) continue;
-  std::map<CapturePoint, uint64_t> seen;
-  for (const Taken& each : Take()) ++seen[each.packet.point];
-  EXPECT_EQ(seen[CapturePoint::kLost], full);
-  EXPECT_EQ(seen[CapturePoint::kSent], Sent(2).size());
-  EXPECT_EQ(seen[CapturePoint::kLost] + seen[CapturePoint::kSent], 2000u);
-}
-
-// Captures come and go, and are drained, while workers run.
-TEST(CaptureThreadsTest, ComeAndGoWhileWorkersRun) {
-  TestPool();
-  TestSwitch of(2);
-  of.AddPort(1, {.rx_queues = 2});
-  MemoryPort& out = of.AddPort(2, {.tx_queues = 1});
-  const uint64_t flow = of.AddFlow({}, {OutputTo(2)});
-  of.engine().Start();
-  const auto of_all = *of.engine().StartCapture({});
-  std::atomic<bool> stop{false};
-  std::thread traffic([&] {
-    for (unsigned i = 0; !stop; ++i) {
-      for (uint16_t queue = 0; queue < 2; ++queue) of.port(1).Deliver(Udp(static_cast<uint16_t>(i)), queue);
-      if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
-  std::map<uint64_t, uint64_t> seen;
-  std::atomic<bool> drained{false};
-  std::thread drainer([&] {
-    while (!drained) {
-      of.engine().TakeCaptured([&](const CapturedPacket& packet, std::span<const uint8_t> bytes) {
-        ++seen[packet.capture_id];
-        EXPECT_EQ(bytes.size(), 60u);
-      });
-    }
-  });
-  for (int i = 0; i < 50; ++i) {
-    const auto of_port = *of.engine().StartCapture({.port = 2});
-    const auto of_flow = *of.engine().StartCapture({.flow_id = flow, .filter = MatchOf({{Field::kEthType, 0x0800}})});
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    of.engine().StopCapture(*of_port);
-    of.engine().EndCapture(*of_flow);
-    of.engine().StopCapture(*of_flow);
-  }
-  stop = true;
-  traffic.join();
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while ((of.port(1).Waiting() != 0 ||
-          out.SentCount() + of.engine().StatsOf(2)->drop_tx_full != of.engine().Totals().received) &&
-         std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_TRUE(of.Conserves());
-  const uint64_t received = of.engine().Totals().received;
-  // Each packet was received, and was sent or lost.
-  of.engine().EndCapture(*of_all);
-  while (!of_all->over() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  drained = true;
-  drainer.join();
-  of.engine().TakeCaptured([&](const CapturedPacket& packet, std::span<const uint8_t>) { ++seen[packet.capture_id]; });
-  EXPECT_GT(received, 0u);
-  EXPECT_EQ(seen[of_all->id()] + of_all->missed(), 2 * received);
-  EXPECT_GT(seen[of_all->id()], 0u);
-  EXPECT_GT(seen.size(), 50u);
-  of.engine().StopCapture(*of_all);
 }
 
 }  // namespace
