@@ -63,7 +63,12 @@ class PuntRing {
   template <typename Visit>
   unsigned Drain(unsigned most, Visit visit) {
     unsigned n = 0;
+    const uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
     uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail < forgotten) {
+      tail = forgotten;
+      tail_.store(tail, std::memory_order_release);
+    }
     const uint64_t head = head_.load(std::memory_order_acquire);
     while (tail != head && n < most) {
       uint64_t size;
@@ -81,7 +86,11 @@ class PuntRing {
     return n;
   }
 
-  void Listen(bool listen) { listening_.store(listen, std::memory_order_relaxed); }
+  // Who begins to listen is not given what earlier listeners have left.
+  void Listen(bool listen) {
+    if (listen && !listening()) forgotten_.store(head_.load(std::memory_order_acquire), std::memory_order_release);
+    listening_.store(listen, std::memory_order_relaxed);
+  }
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
 
  private:
@@ -97,6 +106,7 @@ class PuntRing {
   uint64_t reserved_ = 0;   // the worker's: where head_ will be
   uint64_t tail_seen_ = 0;  // the worker's: where tail_ was at least
   alignas(64) std::atomic<uint64_t> tail_{0};
+  std::atomic<uint64_t> forgotten_{0};  // records before this are not for those who listen now
 };
 
 }  // namespace sluice
