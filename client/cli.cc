@@ -30,6 +30,11 @@ int Cli::Misused(const absl::Status& status) const {
   return kUsage;
 }
 
+int Cli::FailToWrite(const absl::Status& status) const {
+  std::cerr << "sluicectl: " << status.message() << "\n";
+  return absl::IsInvalidArgument(status) ? kUsage : kRequestFailed;
+}
+
 std::function<std::optional<uint32_t>(absl::string_view)> Cli::PortNames() {
   return [this](absl::string_view name) -> std::optional<uint32_t> {
     if (ports_ == nullptr) {

@@ -47,6 +47,8 @@ class Cli {
   // Say what went wrong and give the exit code for it: of a call, of input.
   int Fail(const absl::Status& status) const;
   int Misused(const absl::Status& status) const;
+  // Of a file that could not be opened or written; INVALID_ARGUMENT: it should not be.
+  int FailToWrite(const absl::Status& status) const;
 
   // The flow that an argument says; port names are looked up in the switch.
   // `number` counts the arguments from 1.
@@ -73,6 +75,7 @@ void AddMeterCommands(CLI::App& app, Cli& cli, Action& action);
 void AddTableCommands(CLI::App& app, Cli& cli, Action& action);
 void AddMacCommands(CLI::App& app, Cli& cli, Action& action);
 void AddPacketCommands(CLI::App& app, Cli& cli, Action& action);
+void AddCaptureCommand(CLI::App& app, Cli& cli, Action& action);
 void AddSwitchCommands(CLI::App& app, Cli& cli, Action& action);
 void AddSettingsCommands(CLI::App& app, Cli& cli, Action& action);
 void AddReplayCommand(CLI::App& app, Cli& cli, Action& action);

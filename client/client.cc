@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "sluice/v1/capture_service.grpc.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
 #include "sluice/v1/mac_service.grpc.pb.h"
@@ -61,6 +63,56 @@ absl::Status ToStatus(const google::rpc::Status& error) {
   return status;
 }
 
+void CallStop::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  if (cancel_ != nullptr) cancel_();
+}
+
+// A call that a CallStop, if there is one, ends as long as this lives.
+class CallStopScope {
+ public:
+  CallStopScope(CallStop* stop, grpc::ClientContext& context) : stop_(stop) {
+    if (stop_ == nullptr) return;
+    const std::lock_guard lock(stop_->mutex_);
+    stop_->cancel_ = [&context] { context.TryCancel(); };
+    if (stop_->stopped_) context.TryCancel();
+  }
+  ~CallStopScope() {
+    if (stop_ == nullptr) return;
+    const std::lock_guard lock(stop_->mutex_);
+    stop_->cancel_ = nullptr;
+  }
+  CallStopScope(const CallStopScope&) = delete;
+  CallStopScope& operator=(const CallStopScope&) = delete;
+
+  bool stopped() const {
+    if (stop_ == nullptr) return false;
+    const std::lock_guard lock(stop_->mutex_);
+    return stop_->stopped_;
+  }
+
+ private:
+  CallStop* const stop_;
+};
+
+namespace {
+
+template <typename Response>
+absl::Status Visit(grpc::ClientReader<Response>& reader, grpc::ClientContext& context,
+                   const std::function<bool(const Response&)>& visit, CallStop* stop) {
+  const CallStopScope scope(stop, context);
+  Response response;
+  bool wants = true;
+  while (wants && reader.Read(&response)) wants = visit(response);
+  if (!wants) context.TryCancel();
+  const grpc::Status status = reader.Finish();
+  const bool as_wished = !wants || (status.error_code() == grpc::StatusCode::CANCELLED && scope.stopped());
+  return as_wished ? absl::OkStatus() : FromGrpc(status);
+}
+
+}  // namespace
+
 struct Client::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const ClientOptions& o)
       : options(o),
@@ -69,6 +121,7 @@ struct Client::Impl {
         tables(channel),
         macs(channel),
         packets(channel),
+        captures(channel),
         switches(channel),
         groups(channel),
         meters(channel),
@@ -91,6 +144,7 @@ struct Client::Impl {
   v1::TableService::Stub tables;
   v1::MacService::Stub macs;
   v1::PacketService::Stub packets;
+  v1::CaptureService::Stub captures;
   v1::SwitchService::Stub switches;
   v1::GroupService::Stub groups;
   v1::MeterService::Stub meters;
@@ -295,19 +349,33 @@ absl::StatusOr<v1::FlushMacsResponse> Client::FlushMacs(const v1::FlushMacsReque
 }
 
 absl::Status Client::WatchPackets(const v1::WatchPacketsRequest& request,
-                                  const std::function<bool(const v1::WatchPacketsResponse&)>& visit) {
+                                  const std::function<bool(const v1::WatchPacketsResponse&)>& visit, CallStop* stop) {
   grpc::ClientContext context;
-  const auto reader = impl_->packets.WatchPackets(&context, request);
-  v1::WatchPacketsResponse response;
-  bool wants = true;
-  while (wants && reader->Read(&response)) wants = visit(response);
-  if (wants) return FromGrpc(reader->Finish());
-  context.TryCancel();
-  reader->Finish();
-  return absl::OkStatus();
+  return Visit(*impl_->packets.WatchPackets(&context, request), context, visit, stop);
+}
+absl::Status Client::Capture(const v1::CaptureRequest& request,
+                             const std::function<bool(const v1::CaptureResponse&)>& visit, CallStop* stop) {
+  grpc::ClientContext context;
+  return Visit(*impl_->captures.Capture(&context, request), context, visit, stop);
 }
 absl::StatusOr<v1::SendPacketResponse> Client::SendPacket(const v1::SendPacketRequest& request) {
   return impl_->Call(&v1::PacketService::Stub::SendPacket, impl_->packets, request);
+}
+
+absl::Status Client::SendPackets(const std::function<bool(v1::SendPacketRequest&)>& next,
+                                 const std::function<void(const v1::SendPacketsResponse&)>& answered) {
+  grpc::ClientContext context;
+  const auto call = impl_->packets.SendPackets(&context);
+  std::thread writer([&] {
+    v1::SendPacketsRequest request;
+    while (next(*request.mutable_packet()) && call->Write(request)) {
+    }
+    call->WritesDone();
+  });
+  v1::SendPacketsResponse response;
+  while (call->Read(&response)) answered(response);
+  writer.join();
+  return FromGrpc(call->Finish());
 }
 
 absl::StatusOr<v1::GetSwitchResponse> Client::GetSwitch() {

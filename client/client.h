@@ -15,12 +15,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "sluice/v1/capture_service.pb.h"
 #include "sluice/v1/flow_service.pb.h"
 #include "sluice/v1/group_service.pb.h"
 #include "sluice/v1/mac_service.pb.h"
@@ -42,6 +44,20 @@ struct ClientOptions {
 
 // An item's error in a batch's result, as a call's error would be.
 absl::Status ToStatus(const google::rpc::Status& error);
+
+// Ends calls that were given it. Outlives them.
+class CallStop {
+ public:
+  // Any thread; also before a call begins, which then ends at once.
+  void Stop();
+
+ private:
+  friend class CallStopScope;
+
+  std::mutex mutex_;  // guards what follows
+  bool stopped_ = false;
+  std::function<void()> cancel_;  // the call that is under way; empty: none
+};
 
 class Client {
  public:
@@ -95,11 +111,19 @@ class Client {
   absl::StatusOr<v1::ListMacsResponse> ListMacs(const v1::ListMacsRequest& request);
   absl::StatusOr<v1::FlushMacsResponse> FlushMacs(const v1::FlushMacsRequest& request);
 
-  // Calls `visit` for what comes until it returns false (then OK) or the switch
-  // ends the call, without a timeout.
+  // Calls `visit` for what comes until it returns false or `stop` says so (then OK),
+  // or the switch ends the call, without a timeout.
   absl::Status WatchPackets(const v1::WatchPacketsRequest& request,
-                            const std::function<bool(const v1::WatchPacketsResponse&)>& visit);
+                            const std::function<bool(const v1::WatchPacketsResponse&)>& visit,
+                            CallStop* stop = nullptr);
+  // The same. The first message has no packets: the switch captures from then on.
+  absl::Status Capture(const v1::CaptureRequest& request, const std::function<bool(const v1::CaptureResponse&)>& visit,
+                       CallStop* stop = nullptr);
   absl::StatusOr<v1::SendPacketResponse> SendPacket(const v1::SendPacketRequest& request);
+  // Sends what `next` gives until it returns false, at the switch's pace, and calls `answered` with
+  // each answer, in order. `next` runs in a thread of its own.
+  absl::Status SendPackets(const std::function<bool(v1::SendPacketRequest&)>& next,
+                           const std::function<void(const v1::SendPacketsResponse&)>& answered);
 
   absl::StatusOr<v1::GetSwitchResponse> GetSwitch();
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();

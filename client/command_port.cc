@@ -61,18 +61,6 @@ absl::StatusOr<v1::PortSpec> SpecOf(const PortArguments& arguments) {
   return spec;
 }
 
-// A port's number, if the text is one, else its name.
-v1::PortKey KeyOf(const std::string& text) {
-  v1::PortKey key;
-  uint32_t number = 0;
-  if (absl::SimpleAtoi(text, &number)) {
-    key.set_number(number);
-  } else {
-    key.set_name(text);
-  }
-  return key;
-}
-
 int Print(const Cli& cli, const v1::Port& port, const char* what) {
   if (cli.json()) {
     std::cout << ToJson(port) << "\n";
@@ -108,7 +96,7 @@ int List(Cli& cli) {
 
 int Delete(Cli& cli, const std::string& name) {
   v1::DeletePortRequest request;
-  *request.mutable_key() = KeyOf(name);
+  *request.mutable_key() = PortKeyOf(name);
   const absl::StatusOr<Client*> client = cli.client();
   if (!client.ok()) return cli.Misused(client.status());
   const absl::StatusOr<v1::DeletePortResponse> response = (*client)->DeletePort(request);
@@ -117,7 +105,7 @@ int Delete(Cli& cli, const std::string& name) {
 
 int Enable(Cli& cli, const std::string& name, bool enabled) {
   v1::UpdatePortRequest request;
-  *request.mutable_key() = KeyOf(name);
+  *request.mutable_key() = PortKeyOf(name);
   request.set_enabled(enabled);
   const absl::StatusOr<Client*> client = cli.client();
   if (!client.ok()) return cli.Misused(client.status());

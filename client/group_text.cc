@@ -131,6 +131,10 @@ class GroupParser {
       if (TextError error = Option(token, out, is_option)) return error;
       if (is_option) continue;
       const bool named = token.key == "actions" || token.key == "action";
+      if (named && token.delimiter == '\0') {
+        return GroupError(token.key_column,
+                          absl::StrCat(token.key, " has no value; expected ", token.key, "=output:1 or the like"));
+      }
       const absl::string_view rest = lexer.From(named ? token.value : token.key);
       return Actions(rest, named ? token.value_column : token.key_column, out);
     }

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   sluice::client::AddMeterCommands(app, cli, action);
   sluice::client::AddMacCommands(app, cli, action);
   sluice::client::AddPacketCommands(app, cli, action);
+  sluice::client::AddCaptureCommand(app, cli, action);
   sluice::client::AddSettingsCommands(app, cli, action);
   sluice::client::AddReplayCommand(app, cli, action);
   sluice::client::AddTraceCommand(app, cli, action);

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <map>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/output.h"
 
@@ -46,6 +47,17 @@ std::string FormatReasons(const google::protobuf::Map<std::string, uint64_t>& re
     if (count > 0) absl::StrAppend(&out, out.empty() ? "" : ", ", reason, " ", count);
   }
   return out.empty() ? "-" : out;
+}
+
+v1::PortKey PortKeyOf(const std::string& text) {
+  v1::PortKey key;
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(text, &number)) {
+    key.set_number(number);
+  } else {
+    key.set_name(text);
+  }
+  return key;
 }
 
 void PrintPorts(const v1::ListPortsResponse& ports, bool wide) {

@@ -10,6 +10,9 @@
 
 namespace sluice::client {
 
+// A port's number, if the text is one, else its name.
+v1::PortKey PortKeyOf(const std::string& text);
+
 void PrintPorts(const v1::ListPortsResponse& ports, bool wide);
 
 // "no_flow 3, ttl 1", without zeros; "-" if there is nothing else.

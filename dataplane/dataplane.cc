@@ -164,6 +164,12 @@ void Dataplane::ListenForPackets(bool listen) { impl_->engine().ListenForPackets
 unsigned Dataplane::TakePackets(unsigned most, const PacketVisitor& visit) {
   return impl_->engine().TakePackets(most, visit);
 }
+absl::StatusOr<std::shared_ptr<const Capture>> Dataplane::StartCapture(const CaptureSpec& spec) {
+  return impl_->engine().StartCapture(spec);
+}
+void Dataplane::EndCapture(const Capture& capture) { impl_->engine().EndCapture(capture); }
+void Dataplane::StopCapture(const Capture& capture) { impl_->engine().StopCapture(capture); }
+unsigned Dataplane::TakeCaptured(const CaptureVisitor& visit) { return impl_->engine().TakeCaptured(visit); }
 absl::StatusOr<Dataplane::Sent> Dataplane::SendPacket(const PacketToSend& packet) {
   return impl_->engine().SendPacket(packet);
 }

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "dataplane/capture.h"
 #include "dataplane/flow/flow_table.h"
 #include "dataplane/flow/injection.h"
 #include "dataplane/flow/mac_table.h"
@@ -157,6 +158,20 @@ class Dataplane {
   // Takes up to `most` of what each worker has queued, in its order. One thread at a time.
   using PacketVisitor = std::function<void(const PuntedPacket& packet, std::span<const uint8_t> bytes)>;
   unsigned TakePackets(unsigned most, const PacketVisitor& visit);
+
+  // Captures packets (capture.h) from when it returns until StopCapture, which each
+  // capture needs; or until its port is removed, then it is over() and keeps what it
+  // has. Waits for the workers. NOT_FOUND: no such port; RESOURCE_EXHAUSTED: beyond
+  // kMaxCaptures.
+  static constexpr unsigned kMaxCaptures = 64;
+  absl::StatusOr<std::shared_ptr<const Capture>> StartCapture(const CaptureSpec& spec);
+  // It gets no more, and is over() once no worker adds to it; keeps what it has.
+  void EndCapture(const Capture& capture);
+  void StopCapture(const Capture& capture);
+  // Takes all that workers have captured by now, those of a worker in their order; also of captures that were stopped
+  // meanwhile. One thread at a time. Returns how many.
+  using CaptureVisitor = std::function<void(const CapturedPacket& packet, std::span<const uint8_t> bytes)>;
+  unsigned TakeCaptured(const CaptureVisitor& visit);
 
   // Has a worker carry out the actions on a packet; waits for it, some microseconds if
   // it is not asleep. Packets sent one after another keep their order. NOT_FOUND: no

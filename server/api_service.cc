@@ -13,6 +13,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/capture_service.h"
 #include "server/flow_service.h"
 #include "server/group_service.h"
 #include "server/listen_address.h"
@@ -24,6 +25,7 @@
 #include "server/switch_service.h"
 #include "server/table_service.h"
 #include "server/trace_service.h"
+#include "sluice/v1/capture_service.grpc.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
 #include "sluice/v1/mac_service.grpc.pb.h"
@@ -76,6 +78,7 @@ class ApiServer::Impl {
     services_.push_back(MakeMeterService(apis.meters, apis.requests));
     services_.push_back(MakeMacService(apis.macs, apis.requests));
     services_.push_back(MakePacketService(apis.packets, apis.requests));
+    services_.push_back(MakeCaptureService(apis.captures, apis.requests));
   }
 
   absl::Status Start(std::vector<ListenAddress> addresses, size_t max_request_bytes) {
@@ -109,7 +112,7 @@ class ApiServer::Impl {
                              v1::TableService::service_full_name(), v1::SwitchService::service_full_name(),
                              v1::TraceService::service_full_name(), v1::GroupService::service_full_name(),
                              v1::MeterService::service_full_name(), v1::MacService::service_full_name(),
-                             v1::PacketService::service_full_name()}) {
+                             v1::PacketService::service_full_name(), v1::CaptureService::service_full_name()}) {
       health->SetServingStatus(name, serving);
     }
   }

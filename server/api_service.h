@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/capture_api.h"
 #include "server/flow_api.h"
 #include "server/flow_watches.h"
 #include "server/group_api.h"
@@ -42,6 +43,7 @@ class ApiServer {
     FlowWatches& watches;
     GroupApi& groups;
     MeterApi& meters;
+    CaptureApi& captures;
   };
 
   // Listens on all addresses, or on none. FAILED_PRECONDITION says which

@@ -146,6 +146,7 @@ void ReadLimits(YamlSection section, ServerConfig& out) {
   section.Number("packet_in_queue", out.limits.packet_in_queue, 1, kMaxPacketQueue);
   section.Number("packet_outs_per_second", out.limits.packet_outs_per_second, 1, kMaxPacketRate);
   section.Number("packet_out_queue", out.limits.packet_out_queue, 1, kMaxPacketQueue);
+  section.Number("captures", out.limits.captures, 0, Dataplane::kMaxCaptures);
   section.End();
 }
 

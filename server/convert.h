@@ -10,7 +10,7 @@
 // Files: convert_field.cc values under masks, convert_match.cc matches,
 // convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
 // convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only
-// read, convert_trace.cc traces.
+// read, convert_trace.cc traces, convert_capture.cc captures.
 //
 // Pure; any thread.
 
@@ -25,6 +25,7 @@
 #include "google/protobuf/duration.pb.h"
 #include "server/field_table.h"
 #include "server/violations.h"
+#include "sluice/v1/capture_service.pb.h"
 #include "sluice/v1/flow.pb.h"
 #include "sluice/v1/flow_service.pb.h"
 #include "sluice/v1/group_service.pb.h"
@@ -57,6 +58,7 @@ struct ApiLimits {
   uint32_t packet_in_queue = 1000;        // packets that wait for each client
   uint32_t packet_outs_per_second = 10'000;
   uint32_t packet_out_queue = 1000;  // packets that wait for a worker
+  uint32_t captures = 8;             // at a time
 };
 
 void MatchFromProto(const v1::Match& in, const Path& path, ViolationList& violations, Match& out);
@@ -115,6 +117,11 @@ void WorkerToProto(const WorkerInfo& worker, v1::Worker* out);
 void TotalsToProto(const PacketTotals& totals, v1::PacketTotals* out);
 
 void FrameFromProto(const std::string& in, const Path& path, ViolationList& violations, FrameBytes& out);
+// But for the port or flow, which must be looked up.
+void CaptureSpecFromProto(const v1::CaptureRequest& in, ViolationList& violations, CaptureSpec& out);
+// Without data and the port's name.
+void CapturedPacketToProto(const CapturedPacket& packet, v1::CapturedPacket* out);
+
 void TraceToProto(const TraceResult& trace, v1::TracePacketResponse* out);
 
 }  // namespace sluice

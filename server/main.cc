@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "dataplane/dataplane.h"
 #include "server/api_service.h"
+#include "server/capture_api.h"
 #include "server/config.h"
 #include "server/exit_code.h"
 #include "server/flow_api.h"
@@ -123,18 +124,20 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   TraceApi trace(dataplane);
   MacApi macs(dataplane);
   PacketApi packets(dataplane, dataplane.flows(), config.limits);
+  CaptureApi captures(dataplane, dataplane.flows(), config.limits);
 
   std::unique_ptr<MetricsServer> metrics;
   if (!config.metrics_listen.empty()) {
     auto started = MetricsServer::Start(
         config.metrics_listen,
-        std::make_shared<Metrics>(dataplane, dataplane.flows(), packets, requests, watches, identity));
+        std::make_shared<Metrics>(dataplane, dataplane.flows(), packets, captures, requests, watches, identity));
     if (!started.ok()) return Fail(ExitCode::kListen, started.status());
     metrics = *std::move(started);
     spdlog::info("metrics on {}", metrics->url());
   }
-  auto api = ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
-                              {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters});
+  auto api =
+      ApiServer::Start(config.api_listen, MaxRequestBytes(config.limits),
+                       {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters, captures});
   if (!api.ok()) return Fail(ExitCode::kListen, api.status());
   (*api)->SetServing(true);
   spdlog::info("ready: sluiced {}, {} ports, {} workers, listening on {}", identity.version,
@@ -143,6 +146,7 @@ ExitCode Serve(const ServerConfig& config, StopSignal& stop, Dataplane& dataplan
   stop.Wait();
   (*api)->SetServing(false);
   packets.Close();
+  captures.Close();
   (*api)->Shutdown(kCallGrace);
   metrics.reset();
   return ExitCode::kOk;

@@ -206,6 +206,17 @@ void ControllerMetrics(const MetricsSnapshot& snapshot, Families& out) {
   out.Add({}, static_cast<double>(packets.refused));
 }
 
+void CaptureMetrics(const CaptureApi::Counters& captures, Families& out) {
+  out.Begin(MetricType::Gauge, "sluice_captures", "Packet captures that run.");
+  out.Add({}, static_cast<double>(captures.captures));
+  out.Begin(MetricType::Gauge, "sluice_captures_limit", "Packet captures that may run.");
+  out.Add({}, static_cast<double>(captures.limit));
+  out.Begin(MetricType::Counter, "sluice_capture_missed_packets_total",
+            "Packets that captures missed: a worker's ring or the caller's queue was full.");
+  out.Add({{"reason", "worker"}}, static_cast<double>(captures.missed_worker));
+  out.Add({{"reason", "queue"}}, static_cast<double>(captures.missed_queue));
+}
+
 void MacMetrics(const MacTableInfo& macs, Families& out) {
   out.Begin(MetricType::Gauge, "sluice_mac_entries", "Stations that NORMAL knows.");
   out.Add({}, macs.entries);
@@ -238,6 +249,7 @@ std::vector<MetricFamily> MetricsOf(const MetricsSnapshot& snapshot) {
   FlowMetrics(snapshot, out);
   PolicyMetrics(snapshot, out);
   ControllerMetrics(snapshot, out);
+  CaptureMetrics(snapshot.captures, out);
   MacMetrics(snapshot.macs, out);
   return out.Take();
 }
@@ -268,7 +280,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
                                                   .meters = dataplane_.meters().size(),
                                                   .max_meters = dataplane_.meters().max_meters(),
                                                   .macs = dataplane_.Macs(),
-                                                  .packets = packets_.counters()});
+                                                  .packets = packets_.counters(),
+                                                  .captures = captures_.counters()});
   families.push_back(RequestMetrics(requests_));
   return families;
 }

@@ -18,6 +18,7 @@
 #include "dataplane/dataplane.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
+#include "server/capture_api.h"
 #include "server/flow_watches.h"
 #include "server/listen_address.h"
 #include "server/packet_api.h"
@@ -49,6 +50,7 @@ struct MetricsSnapshot {
   size_t max_meters = 0;
   MacTableInfo macs;
   PacketApi::Counters packets;
+  CaptureApi::Counters captures;
 };
 
 // Without the API's requests.
@@ -58,11 +60,12 @@ prometheus::MetricFamily RequestMetrics(const RequestCounters& requests);
 class Metrics final : public prometheus::Collectable {
  public:
   // All outlive it.
-  Metrics(Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets, const RequestCounters& requests,
-          const FlowWatches& watches, const SwitchIdentity& identity)
+  Metrics(Dataplane& dataplane, const FlowTable& flows, const PacketApi& packets, const CaptureApi& captures,
+          const RequestCounters& requests, const FlowWatches& watches, const SwitchIdentity& identity)
       : dataplane_(dataplane),
         flows_(flows),
         packets_(packets),
+        captures_(captures),
         requests_(requests),
         watches_(watches),
         identity_(identity) {}
@@ -73,6 +76,7 @@ class Metrics final : public prometheus::Collectable {
   Dataplane& dataplane_;
   const FlowTable& flows_;
   const PacketApi& packets_;
+  const CaptureApi& captures_;
   const RequestCounters& requests_;
   const FlowWatches& watches_;
   const SwitchIdentity& identity_;

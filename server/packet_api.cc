@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,14 +95,17 @@ void PacketApi::Leave(const std::shared_ptr<PacketClient>& client) {
 
 void PacketApi::Close() {
   std::vector<std::shared_ptr<PacketClient>> clients;
+  std::map<const void*, std::function<void()>> senders;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    senders = std::exchange(senders_, {});
     clients = std::exchange(clients_, {});
     dataplane_.ListenForPackets(false);
     changed_.notify_one();
   }
   for (const auto& client : clients) client->Close();
+  for (const auto& [sender, end] : senders) end();
 }
 
 void PacketApi::Run() {
@@ -130,8 +134,10 @@ void PacketApi::Run() {
 
 void PacketApi::Deliver(const PuntedPacket& packet, std::span<const uint8_t> bytes, absl::Time now) {
   v1::Packet message;
+  std::optional<uint64_t> known;
+  const auto cookie = [&] { return known.has_value() ? *known : known.emplace(CookieOf(packet)); };
   for (const auto& client : listeners_) {
-    if (!client->Wants(packet)) continue;
+    if (!client->Wants(packet) || (client->asks_for_cookie() && !client->WantsCookie(cookie()))) continue;
     const PacketClient::Admission admission = client->Admit(now);
     if (admission == PacketClient::Admission::kRateReached) {
       dropped_rate_.fetch_add(1, std::memory_order_relaxed);
@@ -139,14 +145,22 @@ void PacketApi::Deliver(const PuntedPacket& packet, std::span<const uint8_t> byt
       dropped_queue_.fetch_add(1, std::memory_order_relaxed);
     } else {
       // Once, and only if somebody gets it.
-      if (message.length() == 0) Describe(packet, bytes, message);
+      if (message.length() == 0) Describe(packet, bytes, cookie(), message);
       client->Queue(message);
       delivered_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 }
 
-void PacketApi::Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, v1::Packet& out) const {
+// 0: no flow, or it is gone.
+uint64_t PacketApi::CookieOf(const PuntedPacket& packet) const {
+  if (packet.flow_id == 0) return 0;
+  const absl::StatusOr<FlowInfo> flow = flows_.Get(packet.flow_id);
+  return flow.ok() ? flow->spec.cookie : 0;
+}
+
+void PacketApi::Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, uint64_t cookie,
+                         v1::Packet& out) const {
   out.set_data(bytes.data(), bytes.size());
   out.set_length(packet.length);
   out.set_in_port(packet.in_port);
@@ -154,9 +168,7 @@ void PacketApi::Describe(const PuntedPacket& packet, std::span<const uint8_t> by
   out.set_reason(ReasonToProto(packet.reason));
   out.set_table_id(packet.table_id);
   out.set_flow_id(packet.flow_id);
-  if (packet.flow_id != 0) {
-    if (const absl::StatusOr<FlowInfo> flow = flows_.Get(packet.flow_id); flow.ok()) out.set_cookie(flow->spec.cookie);
-  }
+  out.set_cookie(cookie);
   out.set_metadata(packet.metadata);
   if (std::ranges::any_of(packet.registers, [](uint32_t value) { return value != 0; })) {
     out.mutable_registers()->Assign(packet.registers.begin(), packet.registers.end());
@@ -170,12 +182,32 @@ uint64_t PacketApi::Lost() const {
   return lost;
 }
 
+absl::Status PacketApi::OpenSender(const void* sender, std::function<void()> end) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return absl::UnavailableError("the switch is ending");
+  senders_[sender] = std::move(end);
+  return absl::OkStatus();
+}
+
+void PacketApi::CloseSender(const void* sender) {
+  const std::lock_guard lock(mutex_);
+  senders_.erase(sender);
+}
+
+bool PacketApi::TryAdmit(absl::Time now) {
+  const std::lock_guard lock(mutex_);
+  return TryAdmitLocked(now);
+}
+
+bool PacketApi::TryAdmitLocked(absl::Time now) {
+  if (sending_ >= limits_.packet_out_queue || !send_rate_.Take(now)) return false;
+  ++sending_;
+  return true;
+}
+
 absl::Status PacketApi::Admit(absl::Time now) {
   const std::lock_guard lock(mutex_);
-  if (sending_ < limits_.packet_out_queue && send_rate_.Take(now)) {
-    ++sending_;
-    return absl::OkStatus();
-  }
+  if (TryAdmitLocked(now)) return absl::OkStatus();
   ++refused_;
   if (sending_ >= limits_.packet_out_queue) {
     return absl::ResourceExhaustedError(

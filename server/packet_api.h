@@ -5,7 +5,8 @@
 // (packet_client.h). Nothing waits for them.
 //
 // Packet-out: SendPacket waits for a worker; the caller takes a thread that may
-// wait. Admit comes first and does not wait: it refuses what is too much.
+// wait. Admit comes first and does not wait: it refuses what is too much, or TryAdmit
+// says to come again (packet_sender.h).
 //
 // Any thread.
 
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -42,7 +44,14 @@ class PacketApi {
 
   // OK: SendPacket must follow, once. RESOURCE_EXHAUSTED.
   absl::Status Admit(absl::Time now);
+  // The same for who waits instead: false if it must.
+  bool TryAdmit(absl::Time now);
   absl::Status SendPacket(const v1::SendPacketRequest& request, v1::SendPacketResponse* response);
+
+  // Who sends a stream of packets: `end` is called by Close, at most once, perhaps after
+  // CloseSender. UNAVAILABLE after Close.
+  absl::Status OpenSender(const void* sender, std::function<void()> end);
+  void CloseSender(const void* sender);
 
   struct Counters {
     uint64_t clients = 0;        // that listen now
@@ -54,9 +63,11 @@ class PacketApi {
   Counters counters() const;
 
  private:
+  bool TryAdmitLocked(absl::Time now);
   void Run();
   void Deliver(const PuntedPacket& packet, std::span<const uint8_t> bytes, absl::Time now);
-  void Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, v1::Packet& out) const;
+  uint64_t CookieOf(const PuntedPacket& packet) const;
+  void Describe(const PuntedPacket& packet, std::span<const uint8_t> bytes, uint64_t cookie, v1::Packet& out) const;
   uint64_t Lost() const;
   void CheckLengths(const v1::SendPacketRequest& request, const ActionList& actions, ViolationList& violations) const;
 
@@ -67,6 +78,7 @@ class PacketApi {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::vector<std::shared_ptr<PacketClient>> clients_;
+  std::map<const void*, std::function<void()>> senders_;
   bool closed_ = false;
   RateLimit send_rate_;
   uint32_t sending_ = 0;

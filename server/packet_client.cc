@@ -82,9 +82,10 @@ bool PacketClient::Take(v1::WatchPacketsResponse& out) {
   return out.packets_size() != 0;
 }
 
-bool PacketClient::closed() const {
+std::optional<absl::Status> PacketClient::ended() const {
   const std::lock_guard lock(mutex_);
-  return closed_;
+  if (!closed_) return std::nullopt;
+  return absl::UnavailableError("the switch is ending");
 }
 
 }  // namespace sluice

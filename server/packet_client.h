@@ -10,9 +10,11 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "dataplane/dataplane.h"
 #include "server/rate_limit.h"
@@ -33,7 +35,10 @@ class PacketClient {
         ready_(std::move(ready)),
         rate_(request.packets_per_second(), now) {}
 
+  // Whatever its cookie.
   bool Wants(const PuntedPacket& packet) const;
+  bool asks_for_cookie() const { return request_.cookie_mask() != 0; }
+  bool WantsCookie(uint64_t cookie) const { return ((cookie ^ request_.cookie()) & request_.cookie_mask()) == 0; }
   enum class Admission { kYes, kRateReached, kQueueFull };
   // But for kYes the packet is counted as dropped.
   Admission Admit(absl::Time now);
@@ -45,7 +50,8 @@ class PacketClient {
 
   // Takes what waits, up to a message's worth. False: nothing does.
   bool Take(v1::WatchPacketsResponse& out);
-  bool closed() const;
+  // How the call ends; none: it does not yet.
+  std::optional<absl::Status> ended() const;
 
  private:
   const v1::WatchPacketsRequest request_;

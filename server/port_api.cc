@@ -1,6 +1,5 @@
 #include "server/port_api.h"
 
-#include "absl/status/statusor.h"
 #include "server/convert.h"
 
 namespace sluice {
@@ -15,17 +14,17 @@ absl::Status Reply(const absl::StatusOr<PortInfo>& port, Response* response) {
 
 }  // namespace
 
-absl::StatusOr<uint32_t> PortApi::NumberOf(const v1::PortKey& key) const {
+absl::StatusOr<uint32_t> NumberOf(const Dataplane& dataplane, const v1::PortKey& key, const Path& path) {
   switch (key.key_case()) {
     case v1::PortKey::kName:
-      return dataplane_.PortNumber(key.name());
+      return dataplane.PortNumber(key.name());
     case v1::PortKey::kNumber:
       return key.number();
     case v1::PortKey::KEY_NOT_SET:
       break;
   }
   ViolationList violations;
-  violations.Add(Path("key"), "names no port: set name or number");
+  violations.Add(path, "names no port: set name or number");
   return violations.ToStatus();
 }
 
@@ -38,7 +37,7 @@ absl::Status PortApi::CreatePort(const v1::CreatePortRequest& request, v1::Creat
 }
 
 absl::Status PortApi::GetPort(const v1::GetPortRequest& request, v1::GetPortResponse* response) {
-  const absl::StatusOr<uint32_t> number = NumberOf(request.key());
+  const absl::StatusOr<uint32_t> number = NumberOf(dataplane_, request.key(), Path("key"));
   if (!number.ok()) return number.status();
   return Reply(dataplane_.GetPort(*number), response);
 }
@@ -48,13 +47,13 @@ absl::Status PortApi::UpdatePort(const v1::UpdatePortRequest& request, v1::Updat
   Dataplane::PortChange change;
   PortChangeFromProto(request, violations, change);
   if (!violations.empty()) return violations.ToStatus();
-  const absl::StatusOr<uint32_t> number = NumberOf(request.key());
+  const absl::StatusOr<uint32_t> number = NumberOf(dataplane_, request.key(), Path("key"));
   if (!number.ok()) return number.status();
   return Reply(dataplane_.UpdatePort(*number, change), response);
 }
 
 absl::Status PortApi::DeletePort(const v1::DeletePortRequest& request, v1::DeletePortResponse* response) {
-  const absl::StatusOr<uint32_t> number = NumberOf(request.key());
+  const absl::StatusOr<uint32_t> number = NumberOf(dataplane_, request.key(), Path("key"));
   if (!number.ok()) return number.status();
   return Reply(dataplane_.RemovePort(*number), response);
 }

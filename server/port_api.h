@@ -6,11 +6,16 @@
 
 #pragma once
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "dataplane/dataplane.h"
+#include "server/violations.h"
 #include "sluice/v1/port_service.pb.h"
 
 namespace sluice {
+
+// The number of the port that the key at `path` names. INVALID_ARGUMENT: none; NOT_FOUND: no port has that name.
+// Whether one has the number shows when it is used.
+absl::StatusOr<uint32_t> NumberOf(const Dataplane& dataplane, const v1::PortKey& key, const Path& path);
 
 class PortApi {
  public:
@@ -24,8 +29,6 @@ class PortApi {
   absl::Status ListPorts(const v1::ListPortsRequest& request, v1::ListPortsResponse* response);
 
  private:
-  absl::StatusOr<uint32_t> NumberOf(const v1::PortKey& key) const;
-
   Dataplane& dataplane_;
 };
 

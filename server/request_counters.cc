@@ -39,7 +39,9 @@ constexpr std::array<absl::string_view, kMethodCount> kNames = {
     "sluice.v1.MacService/FlushMacs",
     "sluice.v1.PacketService/WatchPackets",
     "sluice.v1.PacketService/SendPacket",
+    "sluice.v1.PacketService/SendPackets",
     "sluice.v1.TraceService/TracePacket",
+    "sluice.v1.CaptureService/Capture",
 };
 
 }  // namespace

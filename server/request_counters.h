@@ -53,9 +53,11 @@ enum class Method : uint8_t {
   kFlushMacs,
   kWatchPackets,
   kSendPacket,
+  kSendPackets,
   kTracePacket,
+  kCapture,
 };
-inline constexpr int kMethodCount = 36;
+inline constexpr int kMethodCount = static_cast<int>(Method::kCapture) + 1;
 
 class RequestCounters {
  public:

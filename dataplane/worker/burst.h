@@ -15,6 +15,7 @@
 #include "dataplane/packet/frame.h"
 #include "dataplane/packet/key.h"
 #include "dataplane/port/buffers.h"
+#include "dataplane/worker/capture_tap.h"
 
 namespace sluice {
 
@@ -27,9 +28,12 @@ struct Burst {
   std::array<const ClassifierEntry*, kBatch> entries;
   PacketTotals totals;
   uint64_t received_bytes = 0;
+  CaptureTap* tap = nullptr;  // null: nobody captures
 
   void Drop(rte_mbuf* mbuf, DropReason reason) {
     ++totals.drops[static_cast<int>(reason)];
+    if (tap != nullptr) [[unlikely]]
+      tap->Drop(mbuf, reason);
     FreeBuffer(mbuf);
   }
 };

@@ -122,6 +122,7 @@ absl::Status Engine::Attach(Port& port, uint32_t number, const PortState& state)
 
 absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
   std::unique_ptr<AttachedPort> port;
+  std::vector<std::shared_ptr<Capture>> ended;
   const auto unused = std::make_shared<std::latch>(1);
   {
     const std::lock_guard lock(mutex_);
@@ -130,12 +131,14 @@ absl::StatusOr<PortStats> Engine::Detach(uint32_t number) {
     port = std::move(at->attached);
     ports_.erase(at);
     for (const unsigned worker : port->rx_workers) --queues_[worker];
+    ended = EndCapturesOf(number);
     Publish();
     reclaimer_.AfterGrace([unused] { unused->count_down(); });
   }
   unused->wait();
   macs_.Flush({.port = number});
   FlushHandOver(*port);
+  for (const auto& capture : ended) capture->SetOver();
   return Sum(*port);
 }
 
@@ -159,7 +162,7 @@ void Engine::FlushHandOver(AttachedPort& port) {
   std::array<rte_mbuf*, kBatch> mbufs;
   while (const unsigned n = rte_ring_sc_dequeue_burst(port.hand_over.get(), reinterpret_cast<void**>(mbufs.data()),
                                                       mbufs.size(), nullptr)) {
-    TransmitAll(*port.port, 0, mbufs.data(), n, port.counters[WorkerCount()]);
+    TransmitAll(port, 0, mbufs.data(), n, port.counters[WorkerCount()], nullptr);
   }
 }
 
@@ -169,6 +172,9 @@ void Engine::Publish() {
   next->polls.resize(WorkerCount());
   next->hand_overs.resize(WorkerCount());
   next->index.fill(Snapshot::kNoPort);
+  if (!captures_.empty()) {
+    next->captures = std::make_shared<const CapturePlan>(CapturePlan{.captures = captures_, .rings = capture_rings_});
+  }
   for (const Entry& entry : ports_) {
     AttachedPort& port = *entry.attached;
     const auto i = static_cast<uint8_t>(next->port_count++);

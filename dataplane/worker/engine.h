@@ -81,6 +81,10 @@ class Engine {
   bool listens_for_packets() const { return workers_.front()->punts().listening(); }
   unsigned TakePackets(unsigned most, const Dataplane::PacketVisitor& visit);
   absl::StatusOr<Dataplane::Sent> SendPacket(const PacketToSend& packet);
+  absl::StatusOr<std::shared_ptr<const Capture>> StartCapture(const CaptureSpec& spec);
+  void EndCapture(const Capture& capture);
+  void StopCapture(const Capture& capture);
+  unsigned TakeCaptured(const Dataplane::CaptureVisitor& visit);
 
   // Now and then: forgets stations that are silent.
   void Housekeep();
@@ -103,6 +107,8 @@ class Engine {
   void Publish();
   PortStats Sum(const AttachedPort& port) const;
   void FlushHandOver(AttachedPort& port);
+  std::vector<std::shared_ptr<Capture>> EndCapturesOf(uint32_t port);
+  std::shared_ptr<Capture> Unpublish(const Capture& capture);
 
   rte_mempool* const pool_;
   Reclaimer& reclaimer_;
@@ -119,7 +125,11 @@ class Engine {
   std::vector<Entry> ports_;  // by number
   uint64_t generation_ = 0;   // of the snapshot published last
   uint32_t flow_cache_entries_ = 0;
-  std::vector<unsigned> queues_;  // by worker: receive queues it has
+  std::vector<unsigned> queues_;                    // by worker: receive queues it has
+  std::vector<std::shared_ptr<Capture>> captures_;  // that workers see
+  std::shared_ptr<CaptureRings> capture_rings_;     // while some capture was started and not stopped
+  unsigned captures_started_ = 0;                   // and not stopped
+  uint64_t last_capture_id_ = 0;
 };
 
 }  // namespace sluice

@@ -42,12 +42,9 @@ Pipeline::Fate Pipeline::Inject(const Snapshot& snapshot, const TableView& view,
 
 void Pipeline::End(PacketInHand& packet, Burst& burst) {
   if (packet.noted) ClearPipelineFields(packet.key);
+  if (!packet.forwarded) return burst.Drop(packet.mbuf, packet.cause);
   if (packet.mbuf != nullptr) FreeBuffer(packet.mbuf);
-  if (packet.forwarded) {
-    ++burst.totals.forwarded;
-  } else {
-    ++burst.totals.drops[static_cast<int>(packet.cause)];
-  }
+  ++burst.totals.forwarded;
 }
 
 void Pipeline::Walk(const TableView& view, PacketInHand& packet) {
@@ -64,7 +61,10 @@ void Pipeline::Enter(const TableView& view, uint8_t table_id, PacketInHand& pack
   packet.table_id = table_id;
   executor_.Refresh(packet);
   lookup_.Find(view, table_id, &packet.key, 1, &packet.entry);
-  if (packet.entry != nullptr) hits_.Add(packet.entry, 1, packet.bytes);
+  if (packet.entry == nullptr) return;
+  hits_.Add(packet.entry, 1, packet.bytes);
+  if (tap_.on()) [[unlikely]]
+    tap_.Match(*packet.entry, packet.mbuf, packet.key);
 }
 
 // The table to go on in; 0: none.

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/capture_tap.h"
 #include "dataplane/worker/execute.h"
 #include "dataplane/worker/flow_hits.h"
 #include "dataplane/worker/snapshot.h"
@@ -29,8 +30,8 @@ namespace sluice {
 class Pipeline {
  public:
   // All outlive it.
-  Pipeline(Classifier& classifier, TableLookup& lookup, Executor& executor, FlowCounting& hits)
-      : classifier_(classifier), lookup_(lookup), executor_(executor), hits_(hits) {}
+  Pipeline(Classifier& classifier, TableLookup& lookup, Executor& executor, FlowCounting& hits, CaptureTap& tap)
+      : classifier_(classifier), lookup_(lookup), executor_(executor), hits_(hits), tap_(tap) {}
 
   // Carries out a list on packet i of the burst, which no flow gave, and leads it on
   // through the tables if a goto_table ends the list; then as Run. Says what became of it.
@@ -55,6 +56,7 @@ class Pipeline {
   TableLookup& lookup_;
   Executor& executor_;
   FlowCounting& hits_;
+  CaptureTap& tap_;
 };
 
 }  // namespace sluice

@@ -81,6 +81,10 @@ bool PullIntoFirst(rte_mbuf* mbuf) {
   return pulled;
 }
 
+void RestoreTags(Burst& burst) {
+  for (unsigned i = 0; i < burst.count; ++i) RestoreTag(burst.mbufs[i]);
+}
+
 void ParseAgain(rte_mbuf* mbuf, uint32_t in_port, PacketKey& key, HeaderLayout& layout) {
   ParsePulled<Parse>(mbuf, in_port, key, layout);
 }

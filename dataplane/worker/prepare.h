@@ -15,6 +15,9 @@ namespace sluice {
 // a buffer (no_buffers).
 void Prepare(Burst& burst, uint32_t in_port, bool beyond_link);
 
+// Puts back into the frames' bytes the tags that a device took out, as Prepare does, where there is room.
+void RestoreTags(Burst& burst);
+
 // Parses a frame that was rewritten, as deep as can be, whatever the flows look at.
 // Headers longer than a buffer leave what is behind them absent.
 void ParseAgain(rte_mbuf* mbuf, uint32_t in_port, PacketKey& key, HeaderLayout& layout);

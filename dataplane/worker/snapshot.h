@@ -20,6 +20,7 @@
 #include "dataplane/dataplane.h"
 #include "dataplane/flow/action.h"
 #include "dataplane/port/port.h"
+#include "dataplane/worker/capture_plan.h"
 #include "dataplane/worker/counters.h"
 
 struct rte_ring;
@@ -66,7 +67,8 @@ struct Snapshot {
 
   uint64_t generation = 0;  // grows; never 0 in a snapshot that is published
   unsigned port_count = 0;
-  uint32_t enabled = 0;  // bit i: ports[i] is
+  uint32_t enabled = 0;                         // bit i: ports[i] is
+  std::shared_ptr<const CapturePlan> captures;  // null: nobody captures
   std::array<PortView, Dataplane::kMaxPorts + 1> ports{};
   std::vector<std::vector<RxQueue>> polls;          // by worker
   std::vector<std::vector<uint8_t>> hand_overs;     // by worker: ports whose ring it empties

@@ -11,38 +11,39 @@
 namespace sluice {
 namespace {
 
-// The frame in one buffer; null if there is none. Takes the frame.
-rte_mbuf* InOneBuffer(rte_mbuf* mbuf, rte_mempool* pool) {
+// A copy of the frame in one buffer; null if there is none.
+rte_mbuf* InOneBuffer(const rte_mbuf* mbuf, rte_mempool* pool) {
   rte_mbuf* whole = NewBuffer(pool);
   const auto length = static_cast<uint16_t>(mbuf->pkt_len);
   char* bytes = whole != nullptr ? rte_pktmbuf_append(whole, length) : nullptr;
   if (bytes == nullptr) {
     FreeBuffer(whole);
-    FreeBuffer(mbuf);
     return nullptr;
   }
   for (const rte_mbuf* segment = mbuf; segment != nullptr; segment = segment->next) {
     std::memcpy(bytes, rte_pktmbuf_mtod(segment, const char*), segment->data_len);
     bytes += segment->data_len;
   }
-  FreeBuffer(mbuf);
   return whole;
 }
 
-void HandOver(rte_ring* ring, rte_mbuf** mbufs, unsigned n, PortCounters& counters) {
-  const unsigned taken = rte_ring_mp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
-  if (taken == n) return;
-  counters.drop_tx_full.Add(n - taken);
-  FreeBuffers(mbufs + taken, n - taken);
+unsigned TransmitTapped(AttachedPort& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, CaptureTap& tap) {
+  tap.Send(port.number, mbufs, n);
+  const unsigned sent = port.port->Transmit(queue, mbufs, static_cast<uint16_t>(n));
+  tap.Sent(sent);
+  if (sent != n) tap.Lose(port.number, mbufs + sent, n - sent, PortLoss::kTxFull);
+  return sent;
 }
 
 }  // namespace
 
-void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters) {
+void TransmitAll(AttachedPort& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters,
+                 CaptureTap* tap) {
   // Before they are sent: what the port has taken may be gone.
   uint64_t bytes = 0;
   for (unsigned i = 0; i < n; ++i) bytes += mbufs[i]->pkt_len;
-  const unsigned sent = port.Transmit(queue, mbufs, static_cast<uint16_t>(n));
+  const unsigned sent = tap == nullptr ? port.port->Transmit(queue, mbufs, static_cast<uint16_t>(n))
+                                       : TransmitTapped(port, queue, mbufs, n, *tap);
   for (unsigned i = sent; i < n; ++i) bytes -= mbufs[i]->pkt_len;
   counters.transmit_packets.Add(sent);
   counters.transmit_bytes.Add(bytes);
@@ -51,33 +52,51 @@ void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortC
   FreeBuffers(mbufs + sent, n - sent);
 }
 
-void Transmitter::CountUnfit(const PortView& view) {
-  (view.enabled ? CountersOf(view).drop_mtu : CountersOf(view).drop_down).Add(1);
+void Transmitter::Lose(const PortView& view, const rte_mbuf* const* mbufs, unsigned n, PortLoss loss) {
+  PortCounters& counters = CountersOf(view);
+  switch (loss) {
+    case PortLoss::kDown:
+      counters.drop_down.Add(n);
+      break;
+    case PortLoss::kMtu:
+      counters.drop_mtu.Add(n);
+      break;
+    case PortLoss::kTxFull:
+      counters.drop_tx_full.Add(n);
+      break;
+    case PortLoss::kNoBuffers:
+      counters.drop_no_buffers.Add(n);
+      break;
+  }
+  if (CaptureTap* tap = TapIfOn()) [[unlikely]]
+    tap->Lose(view.number, mbufs, n, loss);
+}
+
+void Transmitter::LoseUnfit(const PortView& view, const rte_mbuf* mbuf) {
+  Lose(view, &mbuf, 1, view.enabled ? PortLoss::kMtu : PortLoss::kDown);
 }
 
 // What may not fit, and what must be put into one buffer first.
 void Transmitter::SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags) {
   if (!Fits(view, mbuf->pkt_len, tags)) {
-    CountUnfit(view);
+    LoseUnfit(view, mbuf);
     FreeBuffer(mbuf);
     return;
   }
   if (mbuf->nb_segs == 1 || view.takes_segments) return Enqueue(view, port, mbuf);
-  mbuf = InOneBuffer(mbuf, pool_);
-  if (mbuf != nullptr) {
-    Enqueue(view, port, mbuf);
+  rte_mbuf* whole = InOneBuffer(mbuf, pool_);
+  if (whole != nullptr) {
+    Enqueue(view, port, whole);
   } else {
-    CountersOf(view).drop_no_buffers.Add(1);
+    Lose(view, &mbuf, 1, PortLoss::kNoBuffers);
   }
+  FreeBuffer(mbuf);
 }
 
 void Transmitter::SendCopy(const PortView& view, uint8_t port, const rte_mbuf* mbuf, unsigned tags) {
-  if (!Fits(view, mbuf->pkt_len, tags)) return CountUnfit(view);
+  if (!Fits(view, mbuf->pkt_len, tags)) return LoseUnfit(view, mbuf);
   rte_mbuf* copy = CopyBuffer(mbuf, pool_);
-  if (copy == nullptr) {
-    CountersOf(view).drop_no_buffers.Add(1);
-    return;
-  }
+  if (copy == nullptr) return Lose(view, &mbuf, 1, PortLoss::kNoBuffers);
   Send(view, port, copy, tags);
 }
 
@@ -87,12 +106,21 @@ void Transmitter::FlushPort(const PortView& view, Stage& stage) {
   stage.count = 0;
   if (n == 0) return;
   if (port.hand_over == nullptr) {
-    TransmitAll(*port.port, static_cast<uint16_t>(worker_), stage.mbufs.data(), n, CountersOf(view));
+    TransmitAll(port, static_cast<uint16_t>(worker_), stage.mbufs.data(), n, CountersOf(view), TapIfOn());
   } else if (port.tx_owner == worker_) {
-    TransmitAll(*port.port, 0, stage.mbufs.data(), n, CountersOf(view));
+    TransmitAll(port, 0, stage.mbufs.data(), n, CountersOf(view), TapIfOn());
   } else {
-    HandOver(port.hand_over.get(), stage.mbufs.data(), n, CountersOf(view));
+    HandOver(view, stage.mbufs.data(), n);
   }
+}
+
+// Captures see it as sent where its owner sends it.
+void Transmitter::HandOver(const PortView& view, rte_mbuf** mbufs, unsigned n) {
+  rte_ring* ring = view.attached->hand_over.get();
+  const unsigned taken = rte_ring_mp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
+  if (taken == n) return;
+  Lose(view, mbufs + taken, n - taken, PortLoss::kTxFull);
+  FreeBuffers(mbufs + taken, n - taken);
 }
 
 void Transmitter::Flush(const Snapshot& snapshot) {
@@ -111,7 +139,7 @@ unsigned Transmitter::EmptyHandOvers(const Snapshot& snapshot) {
     const unsigned n =
         rte_ring_sc_dequeue_burst(port.hand_over.get(), reinterpret_cast<void**>(mbufs.data()), mbufs.size(), nullptr);
     if (n == 0) continue;
-    TransmitAll(*port.port, 0, mbufs.data(), n, port.counters[worker_]);
+    TransmitAll(port, 0, mbufs.data(), n, port.counters[worker_], TapIfOn());
     moved += n;
   }
   return moved;

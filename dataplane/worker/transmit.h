@@ -4,6 +4,7 @@
 // What a port cannot take is lost there and then, and counted at the port: it is
 // disabled (down), the frame is too long (mtu), there is no buffer for a copy
 // (no_buffers), or the device's queue or the hand-over ring is full (tx_full).
+// Captures see both what devices took and what was lost.
 // Nothing is tried twice: a worker never waits for a device.
 //
 // One a worker, used by that worker only.
@@ -14,6 +15,7 @@
 #include <cstdint>
 
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/capture_tap.h"
 #include "dataplane/worker/snapshot.h"
 
 struct rte_mempool;
@@ -22,7 +24,9 @@ namespace sluice {
 
 class Transmitter {
  public:
-  Transmitter(unsigned worker, rte_mempool* pool) : worker_(worker), pool_(pool) {}
+  // The tap outlives it; null: nobody ever captures.
+  Transmitter(unsigned worker, rte_mempool* pool, CaptureTap* tap = nullptr)
+      : worker_(worker), pool_(pool), tap_(tap) {}
 
   // `view` is that of snapshot.ports[port], as everywhere. Takes the frame. `tags`: VLAN tags that the MTU does not
   // count.
@@ -57,18 +61,25 @@ class Transmitter {
     staged_ |= 1u << port;
     if (stage.count == stage.mbufs.size()) FlushPort(view, stage);
   }
-  void CountUnfit(const PortView& view);
+  // What the port cannot take; the frames stay the caller's.
+  void Lose(const PortView& view, const rte_mbuf* const* mbufs, unsigned n, PortLoss loss);
+  void LoseUnfit(const PortView& view, const rte_mbuf* mbuf);
+  CaptureTap* TapIfOn() const { return tap_ != nullptr && tap_->on() ? tap_ : nullptr; }
   void SendOther(const PortView& view, uint8_t port, rte_mbuf* mbuf, unsigned tags);
   void FlushPort(const PortView& view, Stage& stage);
+  void HandOver(const PortView& view, rte_mbuf** mbufs, unsigned n);
 
   const unsigned worker_;
   rte_mempool* const pool_;
+  CaptureTap* const tap_;
   uint32_t staged_ = 0;  // bit i: stages_[i] holds something
   std::array<Stage, Dataplane::kMaxPorts> stages_{};
 };
 
-// Gives n frames to the port's queue, counts, and frees what it does not take.
-// Also for the control side, of ports that no worker uses any more.
-void TransmitAll(Port& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters);
+// Gives n frames to the port's queue, counts, and frees what it does not take; the
+// tap, if there is one, sees what became of them. Also for the control side, of
+// ports that no worker uses any more.
+void TransmitAll(AttachedPort& port, uint16_t queue, rte_mbuf** mbufs, unsigned n, PortCounters& counters,
+                 CaptureTap* tap);
 
 }  // namespace sluice

@@ -27,11 +27,12 @@ Worker::Worker(const Options& options, rte_mempool* pool, Classifier& classifier
       reclaimer_(reclaimer),
       snapshot_(snapshot),
       sleeper_(options.id),
+      tap_(options.id, clock_),
       hits_(options.id, clock_),
-      transmitter_(options.id, pool),
+      transmitter_(options.id, pool, &tap_),
       executor_(options.id, pool, transmitter_, tables, clock_, counters_),
       lookup_(options.id, classifier, counters_),
-      pipeline_(classifier, lookup_, executor_, hits_) {}
+      pipeline_(classifier, lookup_, executor_, hits_, tap_) {}
 
 Worker::~Worker() { Stop(); }
 
@@ -89,6 +90,8 @@ unsigned Worker::RunOnce() {
 
 unsigned Worker::Round() {
   const Snapshot& snapshot = *snapshot_.load(std::memory_order_acquire);
+  tap_.Begin(snapshot.captures.get());
+  burst_.tap = tap_.on() ? &tap_ : nullptr;
   unsigned moved = 0;
   for (const Snapshot::RxQueue& queue : snapshot.polls[options_.id]) moved += PollQueue(snapshot, queue);
   if (!injections_.empty()) [[unlikely]]
@@ -104,6 +107,10 @@ unsigned Worker::PollQueue(const Snapshot& snapshot, const Snapshot::RxQueue& qu
       port.port->Receive(queue.queue, burst_.mbufs.data(), static_cast<uint16_t>(options_.rx_burst));
   if (received == 0) return 0;
   burst_.count = received;
+  if (tap_.on()) [[unlikely]] {
+    RestoreTags(burst_);
+    tap_.Receive(port.number, burst_.mbufs.data(), received);
+  }
   const TableView view = classifier_.View();
   Prepare(burst_, port.number, view.interest->beyond_link);
   Forward(snapshot, view, queue.port);
@@ -123,12 +130,21 @@ void Worker::AskForFlows() const {
   }
 }
 
+// Before any of them is rewritten.
+void Worker::CaptureMatches() {
+  for (unsigned i = 0; i < burst_.count; ++i) {
+    if (burst_.entries[i] != nullptr) tap_.Match(*burst_.entries[i], burst_.mbufs[i], burst_.keys[i]);
+  }
+}
+
 // Packets of a flow often come in trains: what concerns the flow is done once for
 // those next to each other.
 void Worker::Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress) {
   if (burst_.count == 0) return;
   lookup_.Find(view, kFirstTable, burst_.keys.data(), burst_.count, burst_.entries.data());
   AskForFlows();
+  if (tap_.on()) [[unlikely]]
+    CaptureMatches();
   for (unsigned i = 0, end = 0; i < burst_.count; i = end) {
     const ClassifierEntry* entry = burst_.entries[i];
     uint64_t bytes = 0;
@@ -185,6 +201,7 @@ void Worker::RunInjection(const Snapshot& snapshot, Injection& injection) {
   TakeUp(&injection.mbuf, 1);
   burst_.mbufs[0] = injection.mbuf;
   burst_.count = 1;
+  tap_.Inject(injection.in_port);
   // As deep as can be: what the actions look at is no flow's interest.
   Prepare(burst_, injection.in_port, true);
   burst_.totals.injected = std::exchange(burst_.totals.received, 0);

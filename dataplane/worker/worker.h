@@ -30,6 +30,7 @@
 #include "dataplane/classifier/classifier.h"
 #include "dataplane/dataplane.h"
 #include "dataplane/worker/burst.h"
+#include "dataplane/worker/capture_tap.h"
 #include "dataplane/worker/clock.h"
 #include "dataplane/worker/counters.h"
 #include "dataplane/worker/execute.h"
@@ -99,6 +100,7 @@ class Worker {
   void AskForFlows() const;
   void Forward(const Snapshot& snapshot, const TableView& view, uint8_t ingress);
   void Miss(const Snapshot& snapshot, const TableView& view, uint8_t ingress, unsigned i, unsigned end);
+  void CaptureMatches();
   void Count(PortCounters& port, unsigned received);
   unsigned RunInjections(const Snapshot& snapshot);
   void RunInjection(const Snapshot& snapshot, Injection& injection);
@@ -115,6 +117,7 @@ class Worker {
   IdleBackoff idle_;
   Sleeper sleeper_;
   Burst burst_;
+  CaptureTap tap_;
   FlowCounting hits_;
   alignas(64) WorkerCounters counters_;
   Transmitter transmitter_;

@@ -4,13 +4,11 @@
 //
 // Input: what the text is for and whether ports have names (1 byte), the text.
 
-#include <algorithm>
-
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "client/flow_text.h"
 #include "server/convert.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/text_error.h"
 
 namespace sluice::fuzz {
 namespace {
@@ -30,18 +28,6 @@ client::TextOptions OptionsFrom(uint8_t byte) {
   options.use = kUses[byte % 4];
   if ((byte & 4) != 0) options.port_names = PortNamed;
   return options;
-}
-
-// "SOURCE:LINE:COLUMN: what", the column within the text or just behind it; one
-// line that a terminal may show.
-void CheckError(const std::string& text, const absl::Status& status) {
-  const std::string message(status.message());
-  int column = 0, end = 0;
-  const int read = std::sscanf(message.c_str(), "flow:1:%d: %n", &column, &end);
-  const bool placed = read == 1 && column >= 1 && column <= static_cast<int>(text.size()) + 1;
-  const bool says = static_cast<size_t>(end) < message.size();
-  const bool shown = std::none_of(message.begin(), message.end(), absl::ascii_iscntrl);
-  if (!absl::IsInvalidArgument(status) || !placed || !says || !shown) Fail("an error that helps nobody: " + message);
 }
 
 void CheckReadsAs(const std::string& text, TextUse use, const v1::FlowSpec& expected) {

@@ -92,6 +92,25 @@ void WriteSettings(Folder& convert) {
   convert.Add('\4' + request.SerializeAsString());
 }
 
+void WritePolicies(const std::filesystem::path& path) {
+  Folder text(path, "policy_text");
+  for (const char* group : {
+           "group_id=1,type=all,bucket=actions=output:1,bucket=set_field:02:00:00:00:00:01->eth_dst,output:2",
+           "group_id=4294967040,type=select,selection_method=hash,fields(ip_src,tcp_dst),"
+           "bucket=bucket_id:7,weight:10,watch_port:p1,actions=dec_ttl,output:p1,bucket=weight:0,actions=drop",
+           "group_id=2,type=ff,bucket=watch_port:1,actions=output:1,bucket=watch_group:3,actions=group:3",
+           "group_id=3,type=indirect,bucket=actions=push_vlan:0x8100,set_field:5->vlan_vid,controller(max_len=64)",
+       }) {
+    text.Add(std::string(1, '\0') + group);
+  }
+  for (const char* meter : {
+           "meter=1,pktps,burst,stats,bands=type=drop,rate=1000,burst_size=100",
+           "meter=4294901760,kbps,band=type=dscp_remark,rate=5,prec_level=2,band=type=drop,rate=4294967295",
+       }) {
+    text.Add(std::string(1, '\1') + meter);
+  }
+}
+
 void WriteFlows(const std::filesystem::path& path) {
   Folder text(path, "flow_text"), convert(path, "convert");
   client::RandomFlow flows(1);
@@ -132,5 +151,6 @@ int main(int argc, char** argv) {
   }
   sluice::fuzz::WriteFrames(argv[1]);
   sluice::fuzz::WriteFlows(argv[1]);
+  sluice::fuzz::WritePolicies(argv[1]);
   return 0;
 }

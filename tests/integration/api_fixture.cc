@@ -62,9 +62,10 @@ TestServer::TestServer() : folder_(MakeFolder()), socket_(folder_ + "/api.sock")
   meters_ = std::make_unique<MeterApi>(*dataplane_);
   macs_ = std::make_unique<MacApi>(*dataplane_);
   packets_ = std::make_unique<PacketApi>(*dataplane_, dataplane_->flows(), limits);
-  auto server = ApiServer::Start(
-      {"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
-      {*flows_, *ports_, *switch_api_, *macs_, *packets_, *trace_api_, requests_, *watches_, *groups_, *meters_});
+  captures_ = std::make_unique<CaptureApi>(*dataplane_, dataplane_->flows(), limits);
+  auto server = ApiServer::Start({"unix://" + socket_, "127.0.0.1:0"}, MaxRequestBytes(limits),
+                                 {*flows_, *ports_, *switch_api_, *macs_, *packets_, *trace_api_, requests_, *watches_,
+                                  *groups_, *meters_, *captures_});
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     abort();
@@ -79,6 +80,7 @@ TestServer::~TestServer() {
   server_.reset();
   watches_.reset();
   packets_.reset();
+  captures_.reset();
   dataplane_.reset();
   std::filesystem::remove_all(folder_);
 }
@@ -91,7 +93,8 @@ ApiTest::ApiTest()
       groups_(v1::GroupService::NewStub(test_server_.channel())),
       meters_(v1::MeterService::NewStub(test_server_.channel())),
       macs_(v1::MacService::NewStub(test_server_.channel())),
-      packets_(v1::PacketService::NewStub(test_server_.channel())) {}
+      packets_(v1::PacketService::NewStub(test_server_.channel())),
+      captures_(v1::CaptureService::NewStub(test_server_.channel())) {}
 
 ApiTest::~ApiTest() {
   v1::DeleteMatchingFlowsResponse deleted;

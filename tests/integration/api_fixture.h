@@ -15,6 +15,7 @@
 #include "google/rpc/status.pb.h"
 #include "server/api_service.h"
 #include "server/switch_api.h"
+#include "sluice/v1/capture_service.grpc.pb.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
 #include "sluice/v1/group_service.grpc.pb.h"
 #include "sluice/v1/mac_service.grpc.pb.h"
@@ -40,6 +41,8 @@ class TestServer {
   RequestCounters& requests() { return requests_; }
   static constexpr uint32_t kWatchers = 8;
   FlowWatches& watches() { return *watches_; }
+  PacketApi& packets() { return *packets_; }
+  CaptureApi& captures() { return *captures_; }
   const SwitchIdentity& identity() const { return identity_; }
   // To the socket; the same for all.
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
@@ -63,6 +66,7 @@ class TestServer {
   std::unique_ptr<MeterApi> meters_;
   std::unique_ptr<MacApi> macs_;
   std::unique_ptr<PacketApi> packets_;
+  std::unique_ptr<CaptureApi> captures_;
   std::unique_ptr<ApiServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -96,6 +100,7 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<v1::MeterService::Stub> meters_;
   std::unique_ptr<v1::MacService::Stub> macs_;
   std::unique_ptr<v1::PacketService::Stub> packets_;
+  std::unique_ptr<v1::CaptureService::Stub> captures_;
 };
 
 // A flow on UDP over IPv4 to port 2.

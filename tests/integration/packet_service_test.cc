@@ -90,6 +90,8 @@ class PacketServiceTest : public ApiTest {
     EXPECT_TRUE(response.forwarded()) << response.drop_reason();
   }
 
+  uint64_t Refused() { return test_server_.packets().counters().refused; }
+
   v1::Flow flow_;
   v1::SendPacketRequest to_port_;
 };
@@ -257,6 +259,115 @@ TEST_F(PacketServiceTest, PacketsThatCannotBeSentAreRefused) {
   request.clear_actions();
   request.add_actions()->mutable_output()->set_port(0);
   EXPECT_EQ(code(request, "actions[0].output.port"), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// A call of SendPackets, which ends with it.
+class Sender {
+ public:
+  explicit Sender(Packets& stub) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    call_ = stub.SendPackets(&context_);
+  }
+  ~Sender() {
+    if (call_ == nullptr) return;
+    context_.TryCancel();
+    call_->Finish();
+  }
+
+  bool Write(const v1::SendPacketRequest& packet) {
+    v1::SendPacketsRequest request;
+    *request.mutable_packet() = packet;
+    return call_->Write(request);
+  }
+  bool Read(v1::SendPacketsResponse& response) { return call_->Read(&response); }
+  grpc::Status Finish() {
+    call_->WritesDone();
+    return std::exchange(call_, nullptr)->Finish();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::SendPacketsRequest, v1::SendPacketsResponse>> call_;
+};
+
+TEST_F(PacketServiceTest, AStreamIsAnsweredInOrderAndGoesOnBehindARefusal) {
+  Watch watch(*packets_);
+  Sender sender(*packets_);
+  v1::SendPacketRequest wrong = to_port_, nowhere;
+  wrong.set_data("short");
+  nowhere.set_data(Frame());
+  for (char i = 1; i <= 3; ++i) {
+    to_port_.set_data(Frame(60, i));
+    ASSERT_TRUE(sender.Write(to_port_));
+    ASSERT_TRUE(sender.Write(i == 2 ? wrong : nowhere));
+  }
+  v1::SendPacketsResponse response;
+  for (char i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(sender.Read(response));
+    EXPECT_TRUE(response.result().forwarded());
+    ASSERT_TRUE(sender.Read(response));
+    if (i == 2) {
+      EXPECT_EQ(response.error().code(), static_cast<int>(grpc::StatusCode::INVALID_ARGUMENT));
+      EXPECT_THAT(response.error().message(), HasSubstr("5 bytes are no frame"));
+    } else {
+      EXPECT_EQ(response.result().drop_reason(), "action_drop");
+    }
+  }
+  EXPECT_TRUE(sender.Finish().ok());
+  for (char i = 1; i <= 3; ++i) EXPECT_EQ(watch.Next().data(), Frame(60, i));
+}
+
+// The rate lets 10,000 through at once, and as many a second.
+TEST_F(PacketServiceTest, AStreamIsHeldBackByTheRateAndNotRefused) {
+  constexpr int kPackets = 12'000;
+  const uint64_t refused = Refused();
+  Sender sender(*packets_);
+  std::thread writer([&] {
+    v1::SendPacketRequest packet;
+    packet.set_data(Frame());
+    for (int i = 0; i < kPackets; ++i) EXPECT_TRUE(sender.Write(packet));
+  });
+  v1::SendPacketsResponse response;
+  for (int i = 0; i < kPackets; ++i) {
+    ASSERT_TRUE(sender.Read(response));
+    ASSERT_TRUE(response.has_result()) << response.error().message();
+  }
+  writer.join();
+  EXPECT_TRUE(sender.Finish().ok());
+  EXPECT_EQ(Refused(), refused);
+  absl::SleepFor(absl::Milliseconds(100));  // what comes next has some of the rate again
+}
+
+// What lies between them is bounded by flow control, here a window of 64 KiB of answers
+// (of some hundred bytes each, since the packets are too long) and some of packets.
+TEST_F(PacketServiceTest, WhoDoesNotReadAnswersIsNotReadFromAndHoldsUpNobody) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto stub = v1::PacketService::NewStub(
+      grpc::CreateCustomChannel("unix://" + test_server_.socket(), grpc::InsecureChannelCredentials(), arguments));
+  Sender deaf(*stub);
+  std::atomic<int> written{0};
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    v1::SendPacketRequest packet;
+    packet.set_data(std::string(70'000, 'x'));
+    while (deaf.Write(packet)) ++written;
+    over = true;
+  });
+  int before = -1;
+  while (!over && (written != before || written == 0)) {
+    before = written;
+    absl::SleepFor(absl::Seconds(1));
+  }
+  MustSend(Frame());
+  EXPECT_FALSE(over) << "it waits to write, and the call is open";
+  EXPECT_EQ(written, before);
+  v1::SendPacketsResponse response;
+  for (int i = 0; i < before; ++i) ASSERT_TRUE(deaf.Read(response));
+  EXPECT_GT(written, before) << "it goes on as soon as its answers are read";
+  deaf.Cancel();
+  writer.join();
 }
 
 TEST_F(PacketServiceTest, WhatWasSentIsCountedApart) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
+#include "sluice/v1/packet_service.grpc.pb.h"
 #include "sluice/v1/port_service.grpc.pb.h"
 #include "sluice/v1/switch_service.grpc.pb.h"
 #include "tests/integration/child_process.h"
@@ -248,11 +249,17 @@ TEST_F(SluicedTest, SigtermEndsItInOrder) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/api.sock"));
 }
 
-TEST_F(SluicedTest, SigtermEndsWatches) {
+TEST_F(SluicedTest, SigtermEndsStreams) {
   ChildProcess child({Binary(), "--config", Config("")});
   ASSERT_TRUE(child.WaitForOutput("ready", kStart)) << child.Output();
   const auto stub = Stub<v1::FlowService>();
-  grpc::ClientContext reading, silent;
+  grpc::ClientContext reading, silent, sending;
+  const auto packets = Stub<v1::PacketService>();
+  const auto sender = packets->SendPackets(&sending);
+  v1::SendPacketsRequest packet;
+  packet.mutable_packet()->set_data(std::string(60, '\x02'));
+  v1::SendPacketsResponse answer;
+  ASSERT_TRUE(sender->Write(packet) && sender->Read(&answer));
   v1::WatchFlowsRequest request;
   request.set_send_current(true);
   const auto reader = stub->WatchFlows(&reading, request);
@@ -268,6 +275,8 @@ TEST_F(SluicedTest, SigtermEndsWatches) {
   EXPECT_EQ(status.error_message(), "the switch is ending");
   EXPECT_EQ(child.Wait(kEnd), 0) << child.Output();
   EXPECT_LT(absl::Now() - start, kEnd);
+  EXPECT_FALSE(sender->Read(&answer));
+  EXPECT_EQ(sender->Finish().error_message(), "the switch is ending");
   silent.TryCancel();
   while (never_read->Read(&message)) {
   }

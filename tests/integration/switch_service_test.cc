@@ -248,7 +248,8 @@ TEST_F(SwitchServiceTest, ReflectionListsTheServices) {
   EXPECT_THAT(response, AllOf(HasSubstr("sluice.v1.FlowService"), HasSubstr("sluice.v1.PortService"),
                               HasSubstr("sluice.v1.TableService"), HasSubstr("sluice.v1.TraceService"),
                               HasSubstr("sluice.v1.SwitchService"), HasSubstr("sluice.v1.MacService"),
-                              HasSubstr("sluice.v1.PacketService"), HasSubstr("grpc.health.v1.Health")));
+                              HasSubstr("sluice.v1.PacketService"), HasSubstr("sluice.v1.CaptureService"),
+                              HasSubstr("grpc.health.v1.Health")));
 }
 
 TEST_F(SwitchServiceTest, TheSocketIsForOwnerAndGroup) {
@@ -276,12 +277,13 @@ TEST_F(SwitchServiceTest, AnAddressInUseIsNotShared) {
   MeterApi meters(test_server_.dataplane());
   MacApi macs(test_server_.dataplane());
   PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
+  CaptureApi captures(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   TraceApi trace(test_server_.dataplane());
   FlowWatches watches(test_server_.dataplane().flows(), 1, "boot");
   for (const std::string& address : test_server_.addresses()) {
     const auto second =
         ApiServer::Start({address}, size_t{4} << 20,
-                         {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters});
+                         {flows, ports, switch_api, macs, packets, trace, requests, watches, groups, meters, captures});
     EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
     EXPECT_THAT(std::string(second.status().message()), HasSubstr("cannot listen on " + address + ": "));
   }
@@ -301,10 +303,11 @@ int CountSeries(const std::string& scrape) {
 
 TEST_F(SwitchServiceTest, AScrapeShowsTheSwitch) {
   PacketApi packets(test_server_.dataplane(), test_server_.dataplane().flows(), {});
+  CaptureApi captures(test_server_.dataplane(), test_server_.dataplane().flows(), {});
   FlowWatches watches(test_server_.dataplane().flows(), 1, "boot");
   auto metrics = MetricsServer::Start(
       "127.0.0.1:0", std::make_shared<Metrics>(test_server_.dataplane(), test_server_.dataplane().flows(), packets,
-                                               test_server_.requests(), watches, test_server_.identity()));
+                                               captures, test_server_.requests(), watches, test_server_.identity()));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   MustCreatePort(Ring("r1"));
   v1::FlowSpec spec = UdpFlow(1, 0);

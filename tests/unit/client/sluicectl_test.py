@@ -3,8 +3,10 @@
 
     sluicectl_test.py SLUICECTL SLUICED
 """
+import contextlib
 import json
 import os
+import pty
 import signal
 import struct
 import subprocess
@@ -43,6 +45,42 @@ def read_pcap(path):
         frames.append(content[at + 16:at + 16 + size])
         at += 16 + size
     return frames
+
+
+def parse_pcapng(content):
+    """Names of interfaces, packets, comments of statistics; of a file that still grows the whole blocks."""
+    def options(body, at):
+        found = {}
+        while at < len(body):
+            code, size = struct.unpack("<HH", body[at:at + 4])
+            if code == 0:
+                break
+            found[code] = body[at + 4:at + 4 + size]
+            at += 4 + (size + 3) // 4 * 4
+        return found
+
+    names, packets, statistics, at = [], [], [], 0
+    while at + 12 <= len(content):
+        kind, size = struct.unpack("<II", content[at:at + 8])
+        if at + size > len(content):
+            break
+        body = content[at + 8:at + size - 4]
+        if kind == 1:
+            names.append(options(body, 8)[2].decode())
+        elif kind == 5:
+            statistics.append(options(body, 12).get(1, b""))
+        elif kind == 6:
+            interface, high, low, kept, length = struct.unpack("<IIIII", body[:20])
+            found = options(body, 20 + (kept + 3) // 4 * 4)
+            packets.append({"interface": interface, "time": high << 32 | low, "length": length, "data": body[20:20 + kept],
+                            "direction": struct.unpack("<I", found[2])[0], "comment": found.get(1, b"")})
+        at += size
+    return names, packets, statistics
+
+
+def read_pcapng(path):
+    with open(path, "rb") as f:
+        return parse_pcapng(f.read())
 
 
 class Commands(unittest.TestCase):
@@ -320,6 +358,126 @@ class Commands(unittest.TestCase):
         self.assertIn("two digits a byte", self.ctl("packet", "out", "xyz", code=USAGE))
         self.assertIn("--read FILE", self.ctl("packet", "out", code=USAGE))
         self.assertIn("NOT_FOUND", self.ctl("packet", "out", "--in-port", "9", data, code=REFUSED))
+
+    @contextlib.contextmanager
+    def running(self, *args, **kw):
+        """A command that goes on while the body runs; it captures from when that begins."""
+        with subprocess.Popen([SLUICECTL, "--address", self.address, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw) as process:
+            try:
+                line = process.stderr.readline()
+                self.assertEqual(line, b"capturing; Ctrl-C ends it\n", process.stderr.read() if line else "")
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    def send(self, *frames):
+        for data in frames:
+            self.assertEqual(self.ctl("packet", "out", "--actions", "output:1", data.hex()), "1 of 1 forwarded\n")
+
+    def test_a_capture_becomes_a_file(self):
+        """What is sent into a ring port goes out, comes in, and has no flow."""
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.ctl("port", "add", "r2", "--ring", "--number", "2")
+        path = os.path.join(self.folder.name, "all.pcapng")
+        sent = [frame(9, payload=b"\x88\xb5" + bytes([i]) * (46 + i)) for i in range(5)]
+        before = time.time_ns()
+        with self.running("capture", "--port", "r1", "-w", path) as capture:
+            self.send(*sent)
+            self.until(lambda: len(read_pcapng(path)[1]) == 15)
+            capture.send_signal(signal.SIGINT)
+            self.assertEqual(capture.wait(30), OK)
+            self.assertEqual(capture.stderr.read(), b"15 packets captured, 0 missed\n")
+        names, packets, statistics = read_pcapng(path)
+        self.assertEqual(names, ["r1"])
+        self.assertEqual(len(statistics), 1)
+        self.assertIn(b"0 missed", statistics[0])
+        inbound, outbound = 1, 2
+        for i, data in enumerate(sent):
+            mine = [p for p in packets if p["data"] == data]
+            self.assertEqual([(p["direction"], p["comment"]) for p in mine], [(outbound, b""), (inbound, b""), (inbound, b"dropped: no_flow")], i)
+            self.assertTrue(all(before - 10**9 < p["time"] < time.time_ns() + 10**9 for p in mine))
+        self.assertEqual(len(packets), 15)
+        # libpcap reads it, too.
+        self.assertEqual(self.ctl("packet", "out", "--actions", "output:2", "-r", path), "15 of 15 forwarded\n")
+
+    def test_captures_select(self):
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.ctl("flow", "add", "in_port=1,dl_type=0x88b5,actions=drop")
+        flow = self.json("flow", "list")["flows"][0]["id"]
+        pipe = self.running("capture", "--direction", "in,dropped", "--filter", "dl_dst=00:00:00:00:00:07", "--snaplen", "20", "-c", "2", "-w", "-")
+        text = self.running("capture", "--flow", flow, "-c", "1")
+        timed = self.running("capture", "--duration", "0.2", "--direction", "out")
+        with pipe as pipe, text as text, timed as timed:
+            self.assertEqual(timed.wait(30), OK)
+            self.send(frame(8), frame(7))
+            out, err = pipe.communicate(timeout=30)
+            self.assertEqual((pipe.returncode, err), (OK, b"2 packets captured, 0 missed\n"))
+            names, packets, _ = parse_pcapng(out)
+            self.assertEqual(names, ["r1"])
+            self.assertEqual([(p["data"], p["length"], p["comment"]) for p in packets],
+                             [(frame(7)[:20], 60, b""), (frame(7)[:20], 60, b"dropped: action_drop")])
+            out, _ = text.communicate(timeout=30)
+            self.assertRegex(out.decode(), r"^\d\d:\d\d:\d\d\.\d{9} matched port=1\(r1\) flow=%s length=60 %s\n$" % (flow, frame(8).hex()))
+
+    def test_what_a_capture_cannot_do(self):
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.assertIn("NOT_FOUND: there is no port 9", self.ctl("capture", "--port", "9", code=REFUSED))
+        self.assertIn("NOT_FOUND", self.ctl("capture", "--flow", "123456", code=REFUSED))
+        self.ctl("capture", "--flow", "1", "--port", "r1", code=USAGE)
+        self.ctl("capture", "--direction", "sideways", code=USAGE)
+        self.assertIn("of flows", self.ctl("capture", "--filter", "table=1,ip", code=USAGE))
+        self.assertIn("tp_dst", self.ctl("capture", "--filter", "tp_dst=80", code=USAGE))
+        self.assertIn("No such file", self.ctl("capture", "-w", self.folder.name + "/none/a", code=REFUSED))
+        if os.access("/dev/full", os.W_OK):
+            self.assertIn("No space left", self.ctl("capture", "-w", "/dev/full", code=REFUSED))
+        primary, secondary = pty.openpty()
+        done = subprocess.run([SLUICECTL, "--address", self.address, "capture", "-w", "-"], stdout=secondary, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("standard output is a terminal", done.stderr)
+        os.close(primary)
+        os.close(secondary)
+
+    def test_a_capture_ends_with_its_reader_or_port(self):
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        path = os.path.join(self.folder.name, "gone.pcapng")
+        with self.running("capture", "-w", "-") as capture, self.running("capture", "--port", "1", "-w", path) as of_port:
+            capture.stdout.close()
+            self.send(frame(9))
+            self.assertEqual(capture.wait(30), REFUSED)
+            self.assertIn(b"Broken pipe", capture.stderr.read())
+            self.until(lambda: len(read_pcapng(path)[1]) == 3)
+            self.ctl("port", "delete", "r1")
+            self.assertEqual(of_port.wait(30), REFUSED)
+            self.assertEqual(of_port.stderr.read(), b"3 packets captured, 0 missed\nsluicectl: NOT_FOUND: port 1 was deleted; its capture ends\n")
+        self.assertEqual(len(read_pcapng(path)[2]), 1)
+
+    def test_packets_to_controllers_become_a_file(self):
+        self.ctl("port", "add", "r1", "--ring", "--number", "1")
+        self.ctl("flow", "add", "cookie=0x17,in_port=1,dl_dst=00:00:00:00:00:07,actions=controller")
+        self.ctl("flow", "add", "cookie=0x25,in_port=1,actions=controller")
+        path = os.path.join(self.folder.name, "in.pcapng")
+        self.assertIn("VALUE/MASK", self.ctl("packet", "in", "--cookie", "nonsense", code=USAGE))
+        command = [SLUICECTL, "--address", self.address, "packet", "in", "--count", "2", "--cookie", "0x10/0xf0", "-w", path]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as watch:
+            for _ in range(600):
+                self.send(frame(8), frame(7))
+                if watch.poll() is not None:
+                    break
+                time.sleep(0.05)
+        self.assertEqual(watch.returncode, OK)
+        names, packets, statistics = read_pcapng(path)
+        self.assertEqual(names, ["r1"])
+        self.assertEqual([p["data"] for p in packets], [frame(7)] * 2)
+        self.assertRegex(packets[0]["comment"], rb"^reason=action table=0 flow=\d+ cookie=0x17$")
+        self.assertEqual(len(statistics), 1)
+
+    def until(self, done):
+        for _ in range(600):
+            if done():
+                return
+            time.sleep(0.05)
+        self.fail("it did not happen")
 
     def test_misses_to_controllers(self):
         self.assertEqual(self.ctl("table", "set", "0", "--miss", "controller"), "table 0: packets without a flow go to controllers\n")

@@ -50,7 +50,7 @@ eal: {pci: true, args: ["--log-level=8", "-v"]}
 classifier: {pruning: false, equal_priority: any, mask_cache_entries: 256, resort_seconds: 9}
 mac_learning: {entries: 10, age_seconds: 11}
 limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8, packet_in_clients: 12,
-  packet_ins_per_second: 13, packet_in_queue: 14, packet_outs_per_second: 15, packet_out_queue: 16}
+  packet_ins_per_second: 13, packet_in_queue: 14, packet_outs_per_second: 15, packet_out_queue: 16, captures: 17}
 )");
   EXPECT_THAT(config.api_listen, ElementsAre("unix:///run/a.sock", "127.0.0.1:9090", "[::1]:0"));
   EXPECT_EQ(config.metrics_listen, "127.0.0.1:9460");
@@ -82,6 +82,7 @@ limits: {flows: 5, masks_per_table: 6, actions_per_flow: 7, batch_items: 8, pack
   EXPECT_EQ(config.limits.packet_in_queue, 14u);
   EXPECT_EQ(config.limits.packet_outs_per_second, 15u);
   EXPECT_EQ(config.limits.packet_out_queue, 16u);
+  EXPECT_EQ(config.limits.captures, 17u);
 }
 
 TEST(ConfigTest, NoCachesAndNoOrderingAreZero) {

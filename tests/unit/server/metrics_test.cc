@@ -59,6 +59,7 @@ MetricsSnapshot Snapshot() {
   snapshot.workers[1].punts_lost = 19;
   snapshot.macs = {.entries = 50, .options = {.entries = 51}, .learned = 52, .moved = 53, .evicted = 54, .expired = 55};
   snapshot.packets = {.clients = 60, .delivered = 61, .dropped_rate = 62, .dropped_queue = 63, .refused = 64};
+  snapshot.captures = {.captures = 65, .limit = 66, .missed_worker = 67, .missed_queue = 68};
   snapshot.limits = {.max_flows = 1000, .max_masks_per_table = 99};
   return snapshot;
 }
@@ -126,6 +127,10 @@ constexpr const char* kLines[] = {
     "sluice_packet_in_dropped_total{reason=\"rate\"} 62\n",
     "sluice_packet_in_dropped_total{reason=\"queue\"} 63\n",
     "sluice_packet_out_refused_total 64\n",
+    "sluice_captures 65\n",
+    "sluice_captures_limit 66\n",
+    "sluice_capture_missed_packets_total{reason=\"worker\"} 67\n",
+    "sluice_capture_missed_packets_total{reason=\"queue\"} 68\n",
 };
 
 TEST(MetricsTest, EveryCounterHasItsLine) {

@@ -1,12 +1,12 @@
-#include "dataplane/flow/punt_ring.h"
+#include "dataplane/flow/byte_ring.h"
 
 namespace sluice {
 
-PuntRing::PuntRing(size_t bytes) : mask_(bytes - 1), bytes_(std::make_unique<std::byte[]>(bytes)) {}
+ByteRing::ByteRing(size_t bytes) : mask_(bytes - 1), bytes_(std::make_unique<std::byte[]>(bytes)) {}
 
-std::byte* PuntRing::Reserve(size_t bytes) {
+std::byte* ByteRing::Reserve(size_t bytes) {
   const size_t capacity = mask_ + 1;
-  const uint64_t head = head_.load(std::memory_order_relaxed);
+  const uint64_t head = reserved_;
   const uint64_t size = (sizeof(uint64_t) + bytes + 7) & ~uint64_t{7};
   const uint64_t to_end = capacity - (head & mask_);
   const uint64_t skipped = size > to_end ? to_end : 0;
