@@ -116,6 +116,7 @@ class TracePrinter {
     for (const v1::Flow& flow : table.beaten()) {
       std::cout << "    beats flow " << flow.id() << ": " << FormatSpec(flow.spec()) << "\n";
     }
+    if (table.beaten_left_out() > 0) std::cout << "    and " << table.beaten_left_out() << " more\n";
     std::cout << "    masks tried: " << table.masks_size() << "\n";
     for (int i = 0; wide_ && i < table.masks_size(); ++i) {
       const std::string bits = FormatMask(table.masks(i));

@@ -38,6 +38,7 @@ struct TracedTable {
   PacketKey key;                 // the packet as it comes to the table
   std::vector<PacketKey> masks;  // that the lookup tried, in their order
   std::vector<FlowInfo> flows;   // that match: the winner, then those that it beats; none: a miss
+  size_t flows_left_out = 0;     // beyond those
   MissPolicy miss_policy = MissPolicy::kDrop;
   std::vector<TracedAction> actions;  // of the winner; those put into the action set too
 };

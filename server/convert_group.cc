@@ -1,5 +1,6 @@
 // Groups.
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -103,6 +104,10 @@ void HashFieldsFromProto(const v1::GroupSpec& in, const Path& path, ViolationLis
                      absl::StrCat("there is no field with number ", static_cast<int>(in.hash_fields(i)),
                                   "; GetCapabilities lists the fields"));
       continue;
+    }
+    if (std::ranges::find(out.hash_fields, info->field) != out.hash_fields.end()) {
+      violations.Add(Path(path, "hash_fields", i), absl::StrCat("a second ", info->name, "; name each field once"));
+      return;
     }
     out.hash_fields.push_back(info->field);
   }

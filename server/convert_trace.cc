@@ -71,6 +71,7 @@ void TracedTableToProto(const TracedTable& table, v1::TracedTable* out) {
   for (const PacketKey& mask : table.masks) MaskToProto(mask, out->add_masks());
   if (!table.flows.empty()) FlowToProto(table.flows.front(), out->mutable_flow());
   for (size_t i = 1; i < table.flows.size(); ++i) FlowToProto(table.flows[i], out->add_beaten());
+  out->set_beaten_left_out(table.flows_left_out);
   out->set_miss_policy(MissPolicyToProto(table.miss_policy));
   for (const TracedAction& action : table.actions) TracedActionToProto(action, out->add_actions());
 }

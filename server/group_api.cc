@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 constexpr uint32_t kMostGroups = 1000;               // in a page
-constexpr size_t kGroupPageBytes = size_t{2} << 20;  // a reply has 4 MiB at most
+constexpr size_t kGroupPageBytes = size_t{1} << 20;  // before the last group; a reply has 4 MiB at most
 
 template <typename Response>
 absl::Status ReplyGroup(const absl::StatusOr<GroupInfo>& group, Response* response) {

@@ -17,6 +17,8 @@ class RateLimit {
 
   // False: too many.
   bool Take(absl::Time now) {
+    // A clock that was set back does not stop the flow until it is where it was.
+    if (now < filled_) filled_ = now;
     if (now > filled_) {
       tokens_ = std::min<double>(per_second_, tokens_ + per_second_ * absl::ToDoubleSeconds(now - filled_));
       filled_ = now;

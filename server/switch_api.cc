@@ -67,6 +67,9 @@ absl::Status SwitchApi::GetCapabilities(const v1::GetCapabilitiesRequest&,
   response->set_max_packet_in_queue(limits_.packet_in_queue);
   response->set_max_packet_outs_per_second(limits_.packet_outs_per_second);
   response->set_max_captures(limits_.captures);
+  response->set_max_watchers(limits_.watchers);
+  response->set_max_watch_events(flows_.limits().kept_events);
+  response->mutable_max_timeout()->set_seconds(kMaxTimeoutSeconds);
   return absl::OkStatus();
 }
 

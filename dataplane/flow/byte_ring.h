@@ -33,7 +33,12 @@ class ByteRing {
   template <typename Visit>
   unsigned Drain(unsigned most, Visit visit) {
     unsigned n = 0;
+    const uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
     uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail < forgotten) {
+      tail = forgotten;
+      tail_.store(tail, std::memory_order_release);
+    }
     const uint64_t head = head_.load(std::memory_order_acquire);
     while (tail != head && n < most) {
       uint64_t size;
@@ -48,6 +53,9 @@ class ByteRing {
     return n;
   }
 
+  // What is there now is taken by nobody. One thread at a time, any.
+  void Forget() { forgotten_.store(head_.load(std::memory_order_acquire), std::memory_order_release); }
+
  private:
   static constexpr uint64_t kSkipped = 1;  // in a record's size: there is none, the rest of the ring was too short
 
@@ -57,6 +65,7 @@ class ByteRing {
   uint64_t reserved_ = 0;   // the putting side's: where head_ will be
   uint64_t tail_seen_ = 0;  // the putting side's: where tail_ was at least
   alignas(64) std::atomic<uint64_t> tail_{0};
+  std::atomic<uint64_t> forgotten_{0};  // records before this are no longer wanted
 };
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,8 +17,10 @@ struct FlowExplanation {
   MissPolicy miss_policy = MissPolicy::kDrop;  // of the table
   // Null: no flow matches. Valid as long as no flow changes.
   const ClassifierEntry* winner = nullptr;
-  // All that match: the winner, then those that it beats by descending rank.
+  // The first of all that match: the winner, then those that it beats by descending rank.
+  static constexpr size_t kMostFlows = 1000;
   std::vector<FlowInfo> flows{};
+  size_t left_out = 0;  // others that match
   // The masks that the lookup tries, in their order; without those that the pruning
   // index rules out, and those behind the point where nothing could be better.
   std::vector<PacketKey> masks{};

@@ -264,7 +264,9 @@ FlowExplanation FlowStore::Explain(uint8_t table_id, const PacketKey& key) const
   ClassifierTable::Explanation found = table(table_id)->Explain(key);
   explanation.masks = std::move(found.masks);
   if (!found.entries.empty()) explanation.winner = found.entries.front();
-  for (const ClassifierEntry* entry : found.entries) Describe(*entry->flow(), explanation.flows.emplace_back());
+  const size_t described = std::min(found.entries.size(), FlowExplanation::kMostFlows);
+  for (size_t i = 0; i < described; ++i) Describe(*found.entries[i]->flow(), explanation.flows.emplace_back());
+  explanation.left_out = found.entries.size() - described;
   return explanation;
 }
 

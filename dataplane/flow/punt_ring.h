@@ -69,7 +69,11 @@ class PuntRing {
     });
   }
 
-  void Listen(bool listen) { listening_.store(listen, std::memory_order_relaxed); }
+  // Who begins to listen is not given what earlier listeners have left.
+  void Listen(bool listen) {
+    if (listen && !listening()) ring_.Forget();
+    listening_.store(listen, std::memory_order_relaxed);
+  }
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
 
  private:

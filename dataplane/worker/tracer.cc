@@ -16,6 +16,11 @@
 namespace sluice {
 namespace {
 
+// What a trace may hold, all in all: others wait for its locks, and clients take no more than 4 MiB.
+constexpr size_t kMostBytes = size_t{3} << 20;
+// What there is of each beside frames, about.
+constexpr size_t kTableBytes = 512, kFlowBytes = 256, kMaskBytes = 64, kActionBytes = 64;
+
 FrameBytes BytesOf(const rte_mbuf* mbuf) {
   FrameBytes bytes;
   for (const rte_mbuf* segment = mbuf; segment != nullptr; segment = segment->next) {
@@ -23,6 +28,12 @@ FrameBytes BytesOf(const rte_mbuf* mbuf) {
     bytes.insert(bytes.end(), data, data + segment->data_len);
   }
   return bytes;
+}
+
+absl::Status TooLong(size_t frame_bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("the packet's way is too long to be told: more than ",
+                                                   kMostBytes >> 20, " MiB with the frame, of ", frame_bytes,
+                                                   " bytes, behind each action; trace a shorter frame"));
 }
 
 // A port that keeps what it is given.
@@ -91,6 +102,8 @@ class Tracer {
     executor_.punts().Listen(engine.listens_for_packets());
   }
 
+  bool IsTooLong() const { return bytes_ > kMostBytes; }
+
   TraceResult Run(uint8_t ingress, rte_mbuf* mbuf) {
     const auto burst = std::make_unique<Burst>();
     burst->count = 1;
@@ -125,16 +138,18 @@ class Tracer {
       table.key = packet.key;
       table.masks = std::move(explanation.masks);
       table.flows = std::move(explanation.flows);
+      table.flows_left_out = explanation.left_out;
+      bytes_ += kTableBytes + table.masks.size() * kMaskBytes + table.flows.size() * kFlowBytes;
       table.miss_policy = explanation.miss_policy;
       packet.entry = explanation.winner;
       const uint8_t next = packet.entry != nullptr ? Carry(packet, ActionsOf(*packet.entry), table.actions)
-                                                   : executor_.Miss(packet, explanation.miss_policy);
-      if (packet.ended || next == 0) break;
+                                                   : Miss(packet, explanation.miss_policy);
+      if (packet.ended || next == 0 || IsTooLong()) break;
       packet.table_id = next;
       executor_.Refresh(packet);
     }
     for (const Action* action : executor_.TakeSet(packet)) {
-      if (packet.ended) break;
+      if (packet.ended || IsTooLong()) break;
       TracedAction& traced = result_.action_set.emplace_back(TracedAction{.action = *action});
       executor_.Do(packet, *action, false);
       Note(packet, traced);
@@ -144,11 +159,18 @@ class Tracer {
   uint8_t Carry(PacketInHand& packet, std::span<const Action> list, std::vector<TracedAction>& traced) {
     const size_t needed = executor_.Needed(list);
     uint8_t next = 0;
-    for (size_t at = 0; at < list.size() && !packet.ended && next == 0; ++at) {
+    for (size_t at = 0; at < list.size() && !packet.ended && next == 0 && !IsTooLong(); ++at) {
       TracedAction& step = traced.emplace_back(TracedAction{.action = list[at], .carried_out = at < needed});
       if (at < needed) next = executor_.Step(packet, list[at], false);
       Note(packet, step);
     }
+    return next;
+  }
+
+  // A copy for controllers is the table's, and of no action behind it.
+  uint8_t Miss(PacketInHand& packet, MissPolicy policy) {
+    const uint8_t next = executor_.Miss(packet, policy);
+    punted_ = counters_.punted.Get();
     return next;
   }
 
@@ -158,6 +180,8 @@ class Tracer {
     traced.to_controllers = counters_.punted.Get() != punted_;
     punted_ = counters_.punted.Get();
     if (packet.mbuf != nullptr) traced.after = BytesOf(packet.mbuf);
+    bytes_ += kActionBytes + traced.after.size();
+    for (const TracedOutput& output : traced.outputs) bytes_ += kActionBytes + output.frame.size();
   }
 
   TracePorts ports_;
@@ -166,6 +190,7 @@ class Tracer {
   WorkerClock clock_;
   WorkerCounters counters_;
   uint64_t punted_ = 0;  // of counters_, when last looked at
+  size_t bytes_ = 0;     // of result_, about
   Executor executor_;
   TraceResult result_;
 };
@@ -184,7 +209,9 @@ absl::StatusOr<TraceResult> Trace(Engine& engine, const FlowTable& flows, rte_me
         result = absl::ResourceExhaustedError("no packet buffer is free");
         return;
       }
-      result = Tracer(engine, snapshot, explain, pool).Run(ingress, mbuf);
+      Tracer tracer(engine, snapshot, explain, pool);
+      result = tracer.Run(ingress, mbuf);
+      if (tracer.IsTooLong()) result = TooLong(frame.size());
     });
   });
   return result;

@@ -19,7 +19,7 @@ namespace sluice {
 class Engine;
 
 // A frame from port in_port, at most 65,535 bytes. Any control thread. NOT_FOUND without that port,
-// RESOURCE_EXHAUSTED without buffers.
+// RESOURCE_EXHAUSTED without buffers, or if there would be too much to tell.
 absl::StatusOr<TraceResult> Trace(Engine& engine, const FlowTable& flows, rte_mempool* pool, uint32_t in_port,
                                   std::span<const uint8_t> frame);
 

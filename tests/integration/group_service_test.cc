@@ -126,6 +126,7 @@ TEST_F(GroupServiceTest, RefusesBadGroupsByField) {
                       [](Spec& s) { s.mutable_buckets(0)->set_watch_group(4294967041); });
   ExpectRefusal<Spec>(Good(), "group.buckets[1].bucket_id", [](Spec& s) { s.mutable_buckets(1)->set_bucket_id(0); });
   ExpectRefusal<Spec>(Good(), "group.hash_fields[1]", [](Spec& s) { s.add_hash_fields(v1::FIELD_UNSPECIFIED); });
+  ExpectRefusal<Spec>(Good(), "group.hash_fields[1]", [](Spec& s) { s.add_hash_fields(s.hash_fields(0)); });
   ExpectRefusal<Spec>(Good(), "group.buckets[0].actions[0].output.port",
                       [](Spec& s) { s.mutable_buckets(0)->mutable_actions(0)->mutable_output()->set_port(0xff00); });
   ExpectRefusal<Spec>(Good(), "group.buckets[0].actions[1]",

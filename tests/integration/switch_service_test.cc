@@ -52,6 +52,18 @@ TEST_F(SwitchServiceTest, GetSwitchSaysWhatRuns) {
   EXPECT_EQ(response.totals().drops_size(), kDropReasonCount);
 }
 
+TEST_F(SwitchServiceTest, CapabilitiesNameTheLimitsOfWatchesAndTimeouts) {
+  const v1::GetCapabilitiesResponse capabilities = Capabilities();
+  EXPECT_EQ(capabilities.max_watch_events(), test_server_.dataplane().flows().limits().kept_events);
+  EXPECT_GT(capabilities.max_watchers(), 0u);
+  EXPECT_EQ(capabilities.max_timeout().seconds(), 65535);
+  v1::FlowSpec longest;
+  longest.mutable_idle_timeout()->set_seconds(capabilities.max_timeout().seconds());
+  EXPECT_TRUE(Create(longest).ok());
+  longest.mutable_idle_timeout()->set_seconds(capabilities.max_timeout().seconds() + 1);
+  EXPECT_EQ(Create(longest).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 // A match on the field, with what it needs.
 v1::Match MatchOnField(const v1::FieldCapability& field) {
   MatchBuilder builder;

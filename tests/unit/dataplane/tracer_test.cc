@@ -155,6 +155,36 @@ TEST_F(TracerTest, NamesWhatIsMissing) {
   ReturnBuffers(hoard);
 }
 
+TEST_F(TracerTest, HasAnEndWhateverThereIsToTell) {
+  ActionList rewrites(63, SetTo(Field::kUdpDst, 54));
+  rewrites.push_back(OutputTo(2));
+  switch_.AddFlow(MatchOf({{Field::kInPort, 1}}), rewrites, 3000);
+  for (uint16_t priority = 1; priority <= 1500; ++priority) switch_.AddFlow({}, {}, priority);
+  const TraceResult result = MustTrace(1, Udp());
+  ASSERT_THAT(result.tables, SizeIs(1));
+  EXPECT_THAT(result.tables[0].flows, SizeIs(1000));
+  EXPECT_EQ(result.tables[0].flows_left_out, 501u);
+  EXPECT_THAT(result.tables[0].actions, SizeIs(64));
+
+  const Bytes jumbo = Udp(53, 64, 65'535);
+  const absl::Status status = Trace(switch_.engine(), switch_.flows(), TestPool(), 1, jumbo).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), testing::HasSubstr("65535 bytes"));
+}
+
+TEST_F(TracerTest, TheCopyOfAMissIsNoActions) {
+  switch_.engine().ListenForPackets(true);
+  switch_.flows().SetMissPolicy(1, MissPolicy::kController);
+  Action later = OutputTo(2);
+  later.deferred = true;
+  switch_.AddFlow({}, {later, GoTo(1)});
+  const TraceResult result = MustTrace(1, Udp());
+  ASSERT_THAT(result.action_set, SizeIs(1));
+  EXPECT_FALSE(result.action_set[0].to_controllers);
+  EXPECT_TRUE(result.forwarded);
+  switch_.engine().ListenForPackets(false);
+}
+
 // Also through the index of masks, and with chains of ranges.
 TEST_F(TracerTest, TheWinnerIsTheLookups) {
   std::mt19937 random(1);

@@ -38,6 +38,20 @@ TEST(PuntRing, TakesNothingWhileNobodyListens) {
   EXPECT_EQ(TakeAll(ring), std::vector<std::string>{"b"});
 }
 
+TEST(PuntRing, WhoBeginsToListenGetsNothingFromBefore) {
+  PuntRing ring(4096);
+  ring.Listen(true);
+  for (const char* text : {"a", "b", "c"}) EXPECT_EQ(PutText(ring, text), PuntResult::kPut);
+  EXPECT_EQ(TakeAll(ring, 1), std::vector<std::string>{"a"});
+  ring.Listen(false);
+  ring.Listen(true);
+  EXPECT_EQ(PutText(ring, "d"), PuntResult::kPut);
+  // One more listener takes nothing from the first.
+  ring.Listen(true);
+  EXPECT_EQ(TakeAll(ring), std::vector<std::string>{"d"});
+  EXPECT_TRUE(TakeAll(ring).empty());
+}
+
 TEST(PuntRing, GivesThemInOrderAndNoMoreThanAskedFor) {
   PuntRing ring(4096);
   ring.Listen(true);
