@@ -221,6 +221,26 @@ v1::CapturedPacket Captured(v1::CaptureDirection direction, uint32_t port, const
   return packet;
 }
 
+// What a file says besides bytes, packet by packet and interface by interface.
+struct Notes {
+  std::vector<std::string> names, comments, statistics;
+  std::vector<uint32_t> directions, interfaces;
+};
+
+Notes NotesOf(const std::string& file) {
+  Notes notes;
+  for (const Block& block : BlocksOf(file)) {
+    if (block.type == 1) notes.names.push_back(block.OptionsFrom(8).find(2)->second);
+    if (block.type == 5) notes.statistics.push_back(block.OptionsFrom(12).find(1)->second);
+    if (block.type != 6) continue;
+    const auto options = block.OptionsFrom(20 + (U32(block.body, 12) + 3) / 4 * 4);
+    notes.interfaces.push_back(U32(block.body, 0));
+    notes.directions.push_back(U32(options.find(2)->second, 0));
+    notes.comments.push_back(options.count(1) != 0 ? options.find(1)->second : "");
+  }
+  return notes;
+}
+
 TEST(CaptureFileTest, AnInterfaceAPortAndWhatIsKnownOfEachPacket) {
   const Folder folder;
   const std::string path = folder / "a.pcapng";
@@ -242,23 +262,12 @@ TEST(CaptureFileTest, AnInterfaceAPortAndWhatIsKnownOfEachPacket) {
   (*file)->Add(matched);
   ASSERT_TRUE((*file)->Close(kTime, "5 missed").ok());
 
-  std::vector<std::string> names, comments;
-  std::vector<uint32_t> directions, interfaces;
-  std::vector<std::string> statistics;
-  for (const Block& block : BlocksOf(ReadFile(path))) {
-    if (block.type == 1) names.push_back(block.OptionsFrom(8).find(2)->second);
-    if (block.type == 5) statistics.push_back(block.OptionsFrom(12).find(1)->second);
-    if (block.type != 6) continue;
-    const auto options = block.OptionsFrom(20 + (U32(block.body, 12) + 3) / 4 * 4);
-    interfaces.push_back(U32(block.body, 0));
-    directions.push_back(U32(options.find(2)->second, 0));
-    comments.push_back(options.count(1) != 0 ? options.find(1)->second : "");
-  }
-  EXPECT_THAT(names, ElementsAre("p7", "p9", "none"));
-  EXPECT_THAT(interfaces, ElementsAre(0, 1, 2));
-  EXPECT_THAT(directions, ElementsAre(2, 1, 1));
-  EXPECT_THAT(comments, ElementsAre("dropped on the way out: mtu", "", "flow 44"));
-  EXPECT_THAT(statistics, ElementsAre("5 missed", "5 missed", "5 missed"));
+  const Notes notes = NotesOf(ReadFile(path));
+  EXPECT_THAT(notes.names, ElementsAre("p7", "p9", "none"));
+  EXPECT_THAT(notes.interfaces, ElementsAre(0, 1, 2));
+  EXPECT_THAT(notes.directions, ElementsAre(2, 1, 1));
+  EXPECT_THAT(notes.comments, ElementsAre("dropped on the way out: mtu", "", "flow 44"));
+  EXPECT_THAT(notes.statistics, ElementsAre("5 missed", "5 missed", "5 missed"));
   const std::vector<ReadPacket> read = ReadByLibpcap(path);
   ASSERT_THAT(read, SizeIs(3));
   EXPECT_EQ(read[0].data, "a frame that is gone");

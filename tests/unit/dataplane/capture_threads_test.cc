@@ -88,6 +88,15 @@ bool WaitUntil(const std::function<bool()>& done) {
   return true;
 }
 
+void ComeAndGo(Engine& engine, uint64_t flow) {
+  const auto of_port = *engine.StartCapture({.port = 2});
+  const auto of_flow = *engine.StartCapture({.flow_id = flow, .filter = MatchOf({{Field::kEthType, 0x0800}})});
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  engine.StopCapture(*of_port);
+  engine.EndCapture(*of_flow);
+  engine.StopCapture(*of_flow);
+}
+
 // Captures come and go, and are drained, while workers run.
 TEST(CaptureThreadsTest, ComeAndGoWhileWorkersRun) {
   TestPool();
@@ -110,14 +119,7 @@ TEST(CaptureThreadsTest, ComeAndGoWhileWorkersRun) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   Repeating drainer(drain);
-  for (int i = 0; i < 50; ++i) {
-    const auto of_port = *engine.StartCapture({.port = 2});
-    const auto of_flow = *engine.StartCapture({.flow_id = flow, .filter = MatchOf({{Field::kEthType, 0x0800}})});
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    engine.StopCapture(*of_port);
-    engine.EndCapture(*of_flow);
-    engine.StopCapture(*of_flow);
-  }
+  for (int i = 0; i < 50; ++i) ComeAndGo(engine, flow);
   traffic.Stop();
   EXPECT_TRUE(WaitUntil([&] {
     return in.Waiting() == 0 && out.SentCount() + engine.StatsOf(2)->drop_tx_full == engine.Totals().received;
