@@ -6,7 +6,7 @@
 //
 // Packet-out: SendPacket waits for a worker; the caller takes a thread that may
 // wait. Admit comes first and does not wait: it refuses what is too much, or TryAdmit
-// says to come again (packet_sender.h).
+// says to come again (packet_send_service.h).
 //
 // Any thread.
 

@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "server/common_service.h"
-#include "server/packet_sender.h"
+#include "server/packet_send_service.h"
 #include "server/stream_service.h"
 #include "server/task_thread.h"
 #include "sluice/v1/packet_service.grpc.pb.h"

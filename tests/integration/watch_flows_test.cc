@@ -263,8 +263,6 @@ class Mirror {
 };
 
 // While flows come, change and go, watches begin; each must hold the truth.
-// With ThreadSanitizer so many events take ten minutes; so below.
-#ifndef SLUICE_SANITIZED_THREAD
 TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   constexpr uint32_t kFlows = 20'000;
   AddToPorts(0, kFlows);
@@ -311,7 +309,6 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
     EXPECT_EQ(mirror.flows(), truth);
   }
 }
-#endif
 
 // A client that reads one message while many flows are added, again and again.
 TEST_F(WatchFlowsTest, HoweverFastFlowsAreAddedTheListComesToItsEnd) {
@@ -414,6 +411,7 @@ TEST_F(WatchFlowsTest, ATokenOfAnotherStartOrOfNothing) {
   }
 }
 
+// With ThreadSanitizer so many events take minutes.
 #ifndef SLUICE_SANITIZED_THREAD
 TEST_F(WatchFlowsTest, AClientThatReadsNothingMissesAndHoldsUpNobody) {
   const auto slow = Open();

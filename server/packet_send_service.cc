@@ -1,4 +1,4 @@
-#include "server/packet_sender.h"
+#include "server/packet_send_service.h"
 
 #include <chrono>
 
