@@ -250,9 +250,11 @@ TEST(ConfigTest, TooLongAFileIsRefused) {
 TEST(ConfigTest, HostileBytesAreRefusedNotFollowed) {
   std::string every_byte;
   for (int c = 255; c >= 0; --c) every_byte += static_cast<char>(c);
+  std::string dashes(50'000, '-');
+  dashes += " a";
   for (const std::string& text :
-       {std::string(100'000, '['), std::string(100'000, '{'), std::string(50'000, '-') + " a", every_byte,
-        std::string("ports: &a [*a]\n"), std::string("log: &a {level: *a}\n"), std::string("<<: {log: {}}\n"),
+       {std::string(100'000, '['), std::string(100'000, '{'), dashes, every_byte, std::string("ports: &a [*a]\n"),
+        std::string("log: &a {level: *a}\n"), std::string("<<: {log: {}}\n"),
         std::string("\xff\xfe"
                     "a\0",
                     4),
