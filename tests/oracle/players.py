@@ -161,6 +161,10 @@ class OpenVswitch:
         return LiveOpenVswitch(self.script)
 
 
+class Ended(SystemExit):
+    """The other end of a socket has gone, or is about to."""
+
+
 class Lifeline:
     """A socket that says so when the other end has gone."""
 
@@ -173,7 +177,7 @@ class Lifeline:
         except ConnectionError:
             data = b""
         if not data:
-            raise SystemExit("it has ended")
+            raise Ended("it has ended")
         return data
 
 
@@ -215,10 +219,17 @@ class LiveOpenVswitch:
             else:
                 self._play_next(run, folder, out)
         except (SystemExit, ConnectionError) as e:
-            if self.switch is not None and self.switch.procs[-1].poll() is not None:
+            if self.switch is not None and self._is_over(isinstance(e, Ended)):
                 self.__exit__()  # the next run starts another
             raise Refused("Open vSwitch: %s" % e) from e
         return Result(flows_of(out), digests_of(out))
+
+    def _is_over(self, expected):
+        """One that ends closes its sockets first; without waiting for it the next run would find it still there."""
+        try:
+            return self.switch.procs[-1].wait(10 if expected else 0) is not None
+        except subprocess.TimeoutExpired:
+            return False
 
     def _play_first(self, run, folder, out):
         """With no flows, for the ports."""
