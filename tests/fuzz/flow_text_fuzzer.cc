@@ -7,20 +7,14 @@
 #include "absl/strings/match.h"
 #include "client/flow_text.h"
 #include "server/convert.h"
+#include "tests/fuzz/client_text.h"
 #include "tests/fuzz/input.h"
-#include "tests/fuzz/text_error.h"
 
 namespace sluice::fuzz {
 namespace {
 
 using client::FlowText;
 using client::TextUse;
-
-std::optional<uint32_t> PortNamed(absl::string_view name) {
-  if (name == "p1") return 1;
-  if (name == "uplink") return 65279;
-  return std::nullopt;
-}
 
 client::TextOptions OptionsFrom(uint8_t byte) {
   constexpr TextUse kUses[] = {TextUse::kFlow, TextUse::kFlow, TextUse::kChange, TextUse::kSelect};

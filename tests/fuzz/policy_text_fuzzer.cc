@@ -6,17 +6,11 @@
 
 #include "client/group_text.h"
 #include "server/convert.h"
+#include "tests/fuzz/client_text.h"
 #include "tests/fuzz/input.h"
-#include "tests/fuzz/text_error.h"
 
 namespace sluice::fuzz {
 namespace {
-
-std::optional<uint32_t> PortNamed(absl::string_view name) {
-  if (name == "p1") return 1;
-  if (name == "uplink") return 65279;
-  return std::nullopt;
-}
 
 template <typename Spec>
 void CheckSame(const char* who, const std::string& text, const absl::StatusOr<Spec>& read, const Spec& expected) {

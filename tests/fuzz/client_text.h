@@ -1,16 +1,25 @@
-// What every text that the client reads promises of its errors.
+// What the fuzzers of the client's texts share: ports that have names, and what
+// every text promises of its errors.
 
 #pragma once
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
 #include "tests/fuzz/input.h"
 
 namespace sluice::fuzz {
+
+inline std::optional<uint32_t> PortNamed(absl::string_view name) {
+  if (name == "p1") return 1;
+  if (name == "uplink") return 65279;
+  return std::nullopt;
+}
 
 // "SOURCE:LINE:COLUMN: what", the column within the text or just behind it; one
 // line that a terminal may show.
