@@ -141,6 +141,14 @@ v1::PortSpec ApiTest::Ring(const std::string& name, uint32_t number) {
   return spec;
 }
 
+std::string Frame(size_t size, char source) {
+  std::string frame("\x02\0\0\0\0\xbb\x02\0\0\0\0", 11);
+  frame += source;
+  frame += "\x88\xb5";
+  frame.resize(size, 'x');
+  return frame;
+}
+
 v1::FlowSpec UdpFlow(uint32_t priority, uint64_t udp_dst) {
   v1::FlowSpec spec;
   spec.set_priority(priority);

@@ -103,6 +103,8 @@ class ApiTest : public ::testing::Test {
   std::unique_ptr<v1::CaptureService::Stub> captures_;
 };
 
+// A frame from 02:00:00:00:00:<source> to 02:00:00:00:00:bb.
+std::string Frame(size_t size = 60, char source = 1);
 // A flow on UDP over IPv4 to port 2.
 v1::FlowSpec UdpFlow(uint32_t priority, uint64_t udp_dst);
 v1::FlowKey KeyOf(uint64_t id);

@@ -16,15 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Captures = v1::CaptureService::Stub;
 
-// From 02:00:00:00:00:<source> to 02:00:00:00:00:bb.
-std::string Frame(size_t size = 60, char source = 1) {
-  std::string frame("\x02\0\0\0\0\xbb\x02\0\0\0\0", 11);
-  frame += source;
-  frame += "\x88\xb5";
-  frame.resize(size, 'x');
-  return frame;
-}
-
 // A call of Capture, which ends with it.
 class CaptureCall {
  public:

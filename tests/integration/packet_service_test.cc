@@ -14,15 +14,6 @@ using ::testing::HasSubstr;
 using Macs = v1::MacService::Stub;
 using Packets = v1::PacketService::Stub;
 
-// From 02:00:00:00:00:<source> to 02:00:00:00:00:bb.
-std::string Frame(size_t size = 60, char source = 1) {
-  std::string frame("\x02\0\0\0\0\xbb\x02\0\0\0\0", 11);
-  frame += source;
-  frame += "\x88\xb5";
-  frame.resize(size, 'x');
-  return frame;
-}
-
 // A call of WatchPackets, which ends with it.
 class Watch {
  public:

@@ -7,12 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <ostream>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -101,17 +99,8 @@ class CaptureTapTest : public testing::Test {
   std::vector<Seen> TakeSeen() { return SeenOf(Take()); }
   std::vector<Bytes> Sent(uint32_t port) { return switch_.port(port).TakeSent(); }
   PortStats Stats(uint32_t port) { return *switch_.engine().StatsOf(port); }
-  // Has the first worker carry it out meanwhile.
   absl::StatusOr<Dataplane::Sent> Inject(const Bytes& bytes, uint32_t in_port, ActionList actions) {
-    const PacketToSend packet{std::string(bytes.begin(), bytes.end()), in_port, std::move(actions)};
-    std::atomic<bool> stop{false};
-    std::thread worker([&] {
-      while (!stop) switch_.engine().worker(0).RunOnce();
-    });
-    const auto sent = switch_.engine().SendPacket(packet);
-    stop = true;
-    worker.join();
-    return sent;
+    return switch_.Send(bytes, in_port, std::move(actions));
   }
 
   const unsigned free_before_;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "dataplane/group/group_table.h"
@@ -52,17 +52,8 @@ class ControllerTest : public testing::Test {
     return taken;
   }
   std::vector<Bytes> Sent(uint32_t port) { return switch_.port(port).TakeSent(); }
-  // Has the worker carry it out meanwhile.
   absl::StatusOr<Dataplane::Sent> Send(const Bytes& bytes, uint32_t in_port, ActionList actions) {
-    PacketToSend packet{std::string(bytes.begin(), bytes.end()), in_port, std::move(actions)};
-    std::atomic<bool> stop{false};
-    std::thread worker([&] {
-      while (!stop) switch_.engine().worker(0).RunOnce();
-    });
-    const auto sent = switch_.engine().SendPacket(packet);
-    stop = true;
-    worker.join();
-    return sent;
+    return switch_.Send(bytes, in_port, std::move(actions));
   }
 
   TestSwitch switch_;

@@ -4,10 +4,12 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <iostream>
 #include <numeric>
+#include <thread>
 
 #include "dataplane/packet/field.h"
 #include "dataplane/worker/eal.h"
@@ -141,6 +143,18 @@ void TestSwitch::Run() {
 void TestSwitch::Receive(uint32_t port_number, std::vector<Bytes> frames) {
   for (Bytes& frame : frames) port(port_number).Deliver(std::move(frame));
   Run();
+}
+
+absl::StatusOr<Dataplane::Sent> TestSwitch::Send(const Bytes& bytes, uint32_t in_port, ActionList actions) {
+  const PacketToSend packet{std::string(bytes.begin(), bytes.end()), in_port, std::move(actions)};
+  std::atomic<bool> stop{false};
+  std::thread worker([&] {
+    while (!stop) engine_->worker(0).RunOnce();
+  });
+  const auto sent = engine_->SendPacket(packet);
+  stop = true;
+  worker.join();
+  return sent;
 }
 
 uint64_t TestSwitch::Drops(DropReason reason) const { return engine_->Totals().drops[static_cast<int>(reason)]; }

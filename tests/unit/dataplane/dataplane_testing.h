@@ -65,6 +65,9 @@ class TestSwitch {
   // Delivers to a port and runs.
   void Receive(uint32_t port_number, std::vector<Bytes> frames);
 
+  // Has the first worker carry it out meanwhile.
+  absl::StatusOr<Dataplane::Sent> Send(const Bytes& bytes, uint32_t in_port, ActionList actions);
+
   uint64_t Drops(DropReason reason) const;
   // Received = forwarded + drops, read while anything may happen.
   bool Conserves() const;
