@@ -24,14 +24,13 @@ Direction DirectionOf(const v1::CapturedPacket& packet) {
   return out ? Direction::kOutbound : Direction::kInbound;
 }
 
-// "action", of PACKET_REASON_ACTION.
-std::string ReasonOf(v1::PacketReason reason) {
+}  // namespace
+
+std::string NameOf(v1::PacketReason reason) {
   constexpr size_t kPrefix = sizeof("PACKET_REASON_") - 1;
   const std::string& name = v1::PacketReason_Name(reason);
   return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : absl::StrCat(static_cast<int>(reason));
 }
-
-}  // namespace
 
 std::string CommentOf(const v1::CapturedPacket& packet) {
   if (packet.direction() == v1::CAPTURE_DIRECTION_DROPPED) {
@@ -41,7 +40,7 @@ std::string CommentOf(const v1::CapturedPacket& packet) {
 }
 
 std::string CommentOf(const v1::Packet& packet) {
-  std::string text = absl::StrCat("reason=", ReasonOf(packet.reason()), " table=", packet.table_id());
+  std::string text = absl::StrCat("reason=", NameOf(packet.reason()), " table=", packet.table_id());
   if (packet.flow_id() != 0) {
     absl::StrAppend(&text, " flow=", packet.flow_id(), " cookie=0x", absl::Hex(packet.cookie()));
   }

@@ -29,11 +29,6 @@ const std::map<std::string, v1::PacketReason> kReasons = {{"action", v1::PACKET_
                                                           {"action_set", v1::PACKET_REASON_ACTION_SET},
                                                           {"group", v1::PACKET_REASON_GROUP}};
 
-std::string NameOf(v1::PacketReason reason) {
-  const auto known = std::ranges::find(kReasons, reason, [](const auto& each) { return each.second; });
-  return known != kReasons.end() ? known->first : absl::StrCat(static_cast<int>(reason));
-}
-
 std::string FormatPacket(const v1::Packet& packet) {
   const absl::Time time = absl::FromUnixSeconds(packet.time().seconds()) + absl::Nanoseconds(packet.time().nanos());
   std::string text = absl::FormatTime("%H:%M:%E6S", time, absl::LocalTimeZone());
