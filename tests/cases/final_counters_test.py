@@ -1,4 +1,4 @@
-"""The count that a delete gives back is complete to the last packet, whichever workers counted, and is counted once.
+"""The count that a delete gives back is complete to the last packet, whichever workers counted, and is counted once. Who watches is told the same.
 
 As many workers as there are CPUs, four at most, each with a port of its own; the flow is deleted as soon as the last frame was sent.
 """
@@ -30,6 +30,13 @@ def capture(path, frame):
         f.write(head + record * FRAMES)
 
 
+def removals(client):
+    """The flows whose removal a watch tells, as they come. Ends with the client."""
+    watch = client.flows.WatchFlows(client.service_pb2.WatchFlowsRequest())
+    next(watch)  # it is under way
+    return (event.removed.flow for message in watch for event in message.events if event.WhichOneof("event") == "removed")
+
+
 class FinalCounters(cases.unittest.TestCase):
     def test_of_all_workers(self):
         workers = min(4, len(os.sched_getaffinity(0)))
@@ -37,6 +44,7 @@ class FinalCounters(cases.unittest.TestCase):
             path = os.path.join(switch.folder.name, "many.pcap")
             self.assertEqual(len(FRAME), SIZE)
             capture(path, FRAME)
+            removed = removals(client)
             for how, delete in DELETE.items():
                 flow = client.create(client.spec(100, 20, eth_type=0x0800, ip_proto=17, udp_dst=7)).flow
                 self.assertEqual((flow.stats.packets, flow.stats.bytes), (0, 0), "a new flow starts with something")
@@ -47,6 +55,8 @@ class FinalCounters(cases.unittest.TestCase):
                     lab.wait_for("all is sent", lambda: switch.sent()[20] - sent == workers * FRAMES, 60)
                     stats = delete(client, switch, flow)
                 self.assertEqual((stats.packets, stats.bytes), (workers * FRAMES, workers * FRAMES * SIZE), how)
+                told = next(removed)
+                self.assertEqual((told.id, told.stats.packets, told.stats.bytes), (flow.id, stats.packets, stats.bytes), how)
                 received, _, drops = switch.totals()
                 self.assertEqual((received - before, drops), (workers * FRAMES, {}), how)
             busy = [w for w in switch.json("info")["workers"] if int(w.get("busy_cycles", 0))]
@@ -58,12 +68,15 @@ class FinalCounters(cases.unittest.TestCase):
             path = os.path.join(switch.folder.name, "endless.pcap")
             pcap.write(path, [FRAME] * 60 + [OTHER] * 4)
             spec, counted = client.spec(100, 20, eth_type=0x0800, ip_proto=17, udp_dst=7), 0
+            removed = removals(client)
             with switch.port(1, "--pcap-rx", path, "--infinite-rx"):
                 lab.wait_for("packets", lambda: switch.totals()[0] > 0)
                 for _ in range(500):
                     flow = client.create(spec).flow
                     stats = client.delete(flow.id).stats
                     self.assertEqual(stats.bytes, stats.packets * SIZE)
+                    told = next(removed)
+                    self.assertEqual((told.id, told.stats.packets), (flow.id, stats.packets))
                     counted += stats.packets
             received, forwarded, drops = switch.totals()
             self.assertEqual((counted, forwarded + drops["no_flow"]), (forwarded, received))
