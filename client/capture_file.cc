@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/packet_reason.h"
 
 namespace sluice::client {
 namespace {
@@ -25,12 +25,6 @@ Direction DirectionOf(const v1::CapturedPacket& packet) {
 }
 
 }  // namespace
-
-std::string NameOf(v1::PacketReason reason) {
-  constexpr size_t kPrefix = sizeof("PACKET_REASON_") - 1;
-  const std::string& name = v1::PacketReason_Name(reason);
-  return name.size() > kPrefix ? absl::AsciiStrToLower(name.substr(kPrefix)) : absl::StrCat(static_cast<int>(reason));
-}
 
 std::string CommentOf(const v1::CapturedPacket& packet) {
   if (packet.direction() == v1::CAPTURE_DIRECTION_DROPPED) {

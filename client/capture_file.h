@@ -20,8 +20,6 @@
 
 namespace sluice::client {
 
-// "action", of PACKET_REASON_ACTION; a number where this version knows no name.
-std::string NameOf(v1::PacketReason reason);
 // Why the packet came, for people: "dropped: no_flow", "flow 7"; empty: nothing to say.
 std::string CommentOf(const v1::CapturedPacket& packet);
 std::string CommentOf(const v1::Packet& packet);

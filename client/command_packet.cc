@@ -20,14 +20,10 @@
 #include "client/cli.h"
 #include "client/interrupt.h"
 #include "client/output.h"
+#include "client/packet_reason.h"
 
 namespace sluice::client {
 namespace {
-
-const std::map<std::string, v1::PacketReason> kReasons = {{"action", v1::PACKET_REASON_ACTION},
-                                                          {"no_match", v1::PACKET_REASON_NO_MATCH},
-                                                          {"action_set", v1::PACKET_REASON_ACTION_SET},
-                                                          {"group", v1::PACKET_REASON_GROUP}};
 
 std::string FormatPacket(const v1::Packet& packet) {
   const absl::Time time = absl::FromUnixSeconds(packet.time().seconds()) + absl::Nanoseconds(packet.time().nanos());
@@ -235,9 +231,9 @@ void AddPacketIn(CLI::App* packet, Cli& cli, Action& action) {
   number(
       "--in-port", [request](uint32_t n) { request->add_in_ports(n); }, "Only from the port with this number");
   in->add_option_function<std::string>(
-        "--reason", [request](const std::string& name) { request->add_reasons(kReasons.at(name)); },
-        "Only for this reason: action, no_match, action_set or group")
-      ->check(CLI::IsMember(kReasons));
+        "--reason", [request](const std::string& name) { request->add_reasons(PacketReasons().at(name)); },
+        "Only for this reason: " + PacketReasonNames())
+      ->check(CLI::IsMember(PacketReasons()));
   in->add_option_function<std::string>(
         "--cookie", [request](const std::string& text) { TakeCookie(text, *request); },
         "Only from flows with this cookie, or these bits of it: VALUE/MASK")

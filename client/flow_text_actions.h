@@ -49,6 +49,8 @@ class ActionParser {
   TextError SetMetadata(const Token& token);
   TextError Nested(const Token& token, google::protobuf::RepeatedPtrField<v1::Action>& out);
   TextError Controller(const Token& token);
+  TextError ControllerOption(const Token& option, v1::ControllerAction& out) const;
+  TextError MaxLen(const Token& token, v1::ControllerAction& out) const;
   TextError Load(const Token& token);
   TextError Move(const Token& token);
   struct Slice {

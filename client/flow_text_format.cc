@@ -10,6 +10,7 @@
 #include "client/flow_text.h"
 #include "client/flow_text_value.h"
 #include "client/flow_words.h"
+#include "client/packet_reason.h"
 
 namespace sluice::client {
 namespace {
@@ -117,6 +118,14 @@ std::string FormatSlice(v1::Field id, uint32_t first, uint32_t bits) {
   return absl::StrCat(name, "[", first, "..", first + bits - 1, "]");
 }
 
+std::string FormatController(const v1::ControllerAction& controller) {
+  if (controller.reason() == v1::PACKET_REASON_UNSPECIFIED) {
+    return absl::StrCat("CONTROLLER:", controller.max_len() == 0 ? 65535 : controller.max_len());
+  }
+  return absl::StrCat("controller(reason=", NameOf(controller.reason()),
+                      controller.max_len() == 0 ? "" : absl::StrCat(",max_len=", controller.max_len()), ")");
+}
+
 std::string FormatPipelineAction(const v1::Action& action) {
   switch (action.action_case()) {
     case v1::Action::kMoveField: {
@@ -138,7 +147,7 @@ std::string FormatPipelineAction(const v1::Action& action) {
     case v1::Action::kMeter:
       return absl::StrCat("meter:", action.meter().meter_id());
     case v1::Action::kController:
-      return absl::StrCat("CONTROLLER:", action.controller().max_len() == 0 ? 65535 : action.controller().max_len());
+      return FormatController(action.controller());
     case v1::Action::kGotoTable:
       return absl::StrCat("goto_table:", action.goto_table().table_id());
     case v1::Action::kWriteActions:

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "client/flow_text_actions.h"
 #include "client/flow_text_value.h"
+#include "client/packet_reason.h"
 
 namespace sluice::client {
 namespace {
@@ -106,28 +107,47 @@ TextError ActionParser::SetMetadata(const Token& token) {
   return vm->mask == 0 ? TextError{} : AddSet(*word->field, *vm, value);
 }
 
-// controller, controller:MAX_LEN, controller(max_len=MAX_LEN).
+// controller, controller:MAX_LEN, controller(max_len=MAX_LEN,reason=REASON).
 TextError ActionParser::Controller(const Token& token) {
-  constexpr uint64_t kMaxLen = 0xffff;
-  Token length = token;
+  v1::ControllerAction controller;
   if (token.delimiter == '(') {
     Lexer lexer(token.value, token.value_column);
-    while (lexer.Next(&length)) {
-      if (length.key == "reason" || length.key == "id" || length.key == "userdata" || length.key == "pause" ||
-          length.key == "meter_id") {
-        return At(length.key_column, absl::StrCat("controller: ", length.key, " is not supported by this version"));
-      }
-      if (length.key != "max_len") {
-        return At(length.key_column, absl::StrCat("controller: unknown option \"", length.key, "\"; expected max_len"));
-      }
+    Token option;
+    while (lexer.Next(&option)) {
+      if (TextError error = ControllerOption(option, controller)) return error;
     }
+  } else if (!token.value.empty()) {
+    if (TextError error = MaxLen(token, controller)) return error;
   }
+  *out_.Add()->mutable_controller() = controller;
+  return {};
+}
+
+TextError ActionParser::ControllerOption(const Token& option, v1::ControllerAction& out) const {
+  if (option.key == "max_len") return MaxLen(option, out);
+  if (option.key == "reason") {
+    const auto reason = PacketReasons().find(std::string(option.value));
+    if (reason == PacketReasons().end()) {
+      return At(ValueColumn(option),
+                absl::StrCat("controller: unknown reason \"", option.value, "\"; expected ", PacketReasonNames()));
+    }
+    // As ovs-ofctl reads it: as if nothing was said, so in an action set or a bucket it is another.
+    out.set_reason(reason->second == v1::PACKET_REASON_ACTION ? v1::PACKET_REASON_UNSPECIFIED : reason->second);
+    return {};
+  }
+  if (option.key == "id" || option.key == "userdata" || option.key == "pause" || option.key == "meter_id") {
+    return At(option.key_column, absl::StrCat("controller: ", option.key, " is not supported by this version"));
+  }
+  return At(option.key_column,
+            absl::StrCat("controller: unknown option \"", option.key, "\"; expected max_len or reason"));
+}
+
+// All of it, as the switch says it, is 0.
+TextError ActionParser::MaxLen(const Token& token, v1::ControllerAction& out) const {
+  constexpr uint64_t kMaxLen = 0xffff;
   uint32_t number = 0;
-  if (!length.value.empty()) {
-    if (TextError error = Number(length, 0, kMaxLen, "controller", number)) return error;
-  }
-  // All of it, as the switch says it.
-  out_.Add()->mutable_controller()->set_max_len(number == kMaxLen ? 0 : number);
+  if (TextError error = Number(token, 0, kMaxLen, "controller", number)) return error;
+  out.set_max_len(number == kMaxLen ? 0 : number);
   return {};
 }
 

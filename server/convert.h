@@ -8,15 +8,16 @@
 // messages: what they say passes …FromProto again and means the same.
 //
 // Files: convert_field.cc values under masks, convert_match.cc matches,
-// convert_action.cc and convert_action_to_proto.cc actions, convert_flow.cc flows, keys and filters,
-// convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports, convert_switch.cc settings and what is only
-// read, convert_trace.cc traces, convert_capture.cc captures.
+// convert_action.cc and convert_action_to_proto.cc actions, convert_reason.cc why packets go to controllers,
+// convert_flow.cc flows, keys and filters, convert_group.cc groups, convert_meter.cc meters, convert_port.cc ports,
+// convert_switch.cc settings and what is only read, convert_trace.cc traces, convert_capture.cc captures.
 //
 // Pure; any thread.
 
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "dataplane/dataplane.h"
@@ -76,6 +77,9 @@ void ActionsFromProto(const ProtoActions& in, const KnownHeaders& known, int tab
 void ActionSetFromProto(const ProtoActions& in, uint32_t max_actions, const Path& parent, ViolationList& violations,
                         ActionList& out);
 void ActionsToProto(const ActionList& actions, ProtoActions* out);
+// UNSPECIFIED is none.
+void PacketReasonFromProto(v1::PacketReason in, const Path& path, ViolationList& violations, PuntReason& out);
+v1::PacketReason PacketReasonToProto(PuntReason reason);
 
 void FlowSpecFromProto(const v1::FlowSpec& in, const ApiLimits& limits, const Path& path, ViolationList& violations,
                        FlowSpec& out);

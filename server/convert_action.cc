@@ -243,6 +243,8 @@ void ControllerFromProto(const v1::ControllerAction& in, const Path& path, Viola
   }
   out.type = ActionType::kController;
   out.port = in.max_len();
+  if (in.reason() == v1::PACKET_REASON_UNSPECIFIED) return;
+  PacketReasonFromProto(in.reason(), Path(path, "reason"), violations, out.reason);
 }
 
 // Of groups and meters. They need not exist.

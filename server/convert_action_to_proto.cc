@@ -22,6 +22,11 @@ void MoveToProto(const Action& action, v1::MoveFieldAction* out) {
   out->set_bits(action.bits);
 }
 
+void ControllerToProto(const Action& action, v1::ControllerAction* out) {
+  out->set_max_len(action.port);
+  if (action.reason != PuntReason::kAction) out->set_reason(PacketReasonToProto(action.reason));
+}
+
 void OutputToProto(const Action& action, v1::OutputAction* out) {
   switch (action.type) {
     case ActionType::kOutputInPort:
@@ -87,7 +92,7 @@ void ActionToProto(const Action& action, v1::Action* out) {
     case ActionType::kMeter:
       return out->mutable_meter()->set_meter_id(action.port);
     case ActionType::kController:
-      return out->mutable_controller()->set_max_len(action.port);
+      return ControllerToProto(action, out->mutable_controller());
     case ActionType::kClearActions:
       out->mutable_clear_actions();
       return;

@@ -34,11 +34,8 @@ bool IsTagged(const std::string& frame) {
 
 void CheckWatch(const v1::WatchPacketsRequest& request, ViolationList& violations) {
   for (int i = 0; i < request.reasons_size(); ++i) {
-    const int reason = request.reasons(i);
-    if (reason != v1::PACKET_REASON_UNSPECIFIED && v1::PacketReason_IsValid(reason)) continue;
-    violations.Add(Path("reasons", i), absl::StrCat("no reason ", reason,
-                                                    ": PACKET_REASON_ACTION, PACKET_REASON_NO_MATCH, "
-                                                    "PACKET_REASON_ACTION_SET or PACKET_REASON_GROUP"));
+    PuntReason ignored{};
+    PacketReasonFromProto(request.reasons(i), Path("reasons", i), violations, ignored);
   }
   for (int i = 0; i < request.table_ids_size(); ++i) {
     if (request.table_ids(i) <= kMaxTableId) continue;
@@ -165,7 +162,7 @@ void PacketApi::Describe(const PuntedPacket& packet, std::span<const uint8_t> by
   out.set_length(packet.length);
   out.set_in_port(packet.in_port);
   if (packet.in_port != 0) out.set_in_port_name(dataplane_.PortName(packet.in_port));
-  out.set_reason(ReasonToProto(packet.reason));
+  out.set_reason(PacketReasonToProto(packet.reason));
   out.set_table_id(packet.table_id);
   out.set_flow_id(packet.flow_id);
   out.set_cookie(cookie);

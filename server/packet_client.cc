@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/convert.h"
 #include "server/message_bytes.h"
 
 namespace sluice {
@@ -13,23 +14,9 @@ bool Holds(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t value
 
 }  // namespace
 
-v1::PacketReason ReasonToProto(PuntReason reason) {
-  switch (reason) {
-    case PuntReason::kAction:
-      return v1::PACKET_REASON_ACTION;
-    case PuntReason::kNoMatch:
-      return v1::PACKET_REASON_NO_MATCH;
-    case PuntReason::kActionSet:
-      return v1::PACKET_REASON_ACTION_SET;
-    case PuntReason::kGroup:
-      return v1::PACKET_REASON_GROUP;
-  }
-  return v1::PACKET_REASON_UNSPECIFIED;
-}
-
 bool PacketClient::Wants(const PuntedPacket& packet) const {
   const auto& reasons = request_.reasons();
-  return (reasons.empty() || std::ranges::find(reasons, ReasonToProto(packet.reason)) != reasons.end()) &&
+  return (reasons.empty() || std::ranges::find(reasons, PacketReasonToProto(packet.reason)) != reasons.end()) &&
          Holds(request_.table_ids(), packet.table_id) && Holds(request_.in_ports(), packet.in_port);
 }
 

@@ -22,8 +22,6 @@
 
 namespace sluice {
 
-v1::PacketReason ReasonToProto(PuntReason reason);
-
 class PacketClient {
  public:
   // A request whose limits are resolved: neither rate nor queue is 0. `ready` is called

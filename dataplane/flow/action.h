@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "dataplane/flow/punt_reason.h"
 #include "dataplane/packet/field.h"
 
 namespace sluice {
@@ -32,7 +33,7 @@ enum class ActionType : uint8_t {
   kDecMplsTtl,
   kGroup,       // port: the group's id
   kMeter,       // port: the meter's id
-  kController,  // port: how many bytes at most
+  kController,  // port: how many bytes at most; reason, kAction: how the packet got here
   kClearActions,
   kGotoTable,  // port: the table's id; the last action of a list
 };
@@ -48,6 +49,7 @@ struct Action {
   uint32_t port = 0;
   uint8_t bits = 0;
   Field destination = Field::kNone;
+  PuntReason reason = PuntReason::kAction;
   absl::uint128 value = 0;
   absl::uint128 mask = 0;
 

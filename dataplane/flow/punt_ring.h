@@ -16,15 +16,9 @@
 #include <span>
 
 #include "dataplane/flow/byte_ring.h"
+#include "dataplane/flow/punt_reason.h"
 
 namespace sluice {
-
-enum class PuntReason : uint8_t {
-  kAction,     // a flow's action
-  kNoMatch,    // no flow of a table matched, and its miss policy says so
-  kActionSet,  // an action that the packet had gathered in its action set
-  kGroup,      // a bucket's action
-};
 
 struct PuntedPacket {
   int64_t time_unix_ns = 0;

@@ -94,7 +94,7 @@ void Executor::Change(PacketInHand& packet, const Action& action) {
     case ActionType::kMoveField:
       return Move(packet, action);
     case ActionType::kController:
-      return Punt(packet, packet.punt_reason, action.port);
+      return Punt(packet, action.reason == PuntReason::kAction ? packet.punt_reason : action.reason, action.port);
     case ActionType::kPushVlan:
       if (action.only_if_untagged && packet.layout.vlan_tags != 0) return;
       return PushWith(packet, [&](Frame& frame) { return PushVlan(frame, packet.layout, action.tpid); });

@@ -26,11 +26,13 @@ Pipeline::Fate Pipeline::Inject(const Snapshot& snapshot, const TableView& view,
                       .layout = burst.layouts[i],
                       .key = burst.keys[i],
                       .bytes = burst.bytes[i],
-                      .entry = nullptr};
+                      .entry = nullptr,
+                      .punt_reason = PuntReason::kPacketOut};
   executor_.Begin();
   const uint8_t next = executor_.Carry(packet, list);
   const bool to_table = !packet.ended && !list.empty() && list.back().type == ActionType::kGotoTable;
   if (to_table) {
+    packet.punt_reason = PuntReason::kAction;
     Enter(view, next, packet);
     Walk(view, packet);
   } else {

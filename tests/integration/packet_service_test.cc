@@ -125,6 +125,22 @@ TEST_F(PacketServiceTest, TwoCallersGetEachWhatItAskedFor) {
   EXPECT_EQ(miss.flow_id(), 0u);
 }
 
+TEST_F(PacketServiceTest, AFlowsReasonIsToldAndAskedFor) {
+  v1::FlowSpec expired;
+  expired.set_priority(9);
+  *expired.mutable_match() = testing::MatchBuilder().On(v1::FIELD_ETH_SRC, 0x020000000002).match();
+  expired.add_actions()->mutable_controller()->set_reason(v1::PACKET_REASON_INVALID_TTL);
+  MustCreate(expired);
+  v1::WatchPacketsRequest request;
+  request.add_reasons(v1::PACKET_REASON_INVALID_TTL);
+  Watch watch(*packets_, request);
+  MustSend(Frame(60, 1));
+  MustSend(Frame(60, 2));
+  const v1::Packet packet = watch.Next();
+  EXPECT_EQ(packet.data(), Frame(60, 2));
+  EXPECT_EQ(packet.reason(), v1::PACKET_REASON_INVALID_TTL);
+}
+
 // The flow's cookie is 0xc0.
 TEST_F(PacketServiceTest, ACallerGetsOnlyTheCookieThatItAsksFor) {
   v1::WatchPacketsRequest request;

@@ -233,6 +233,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Good{"mpls,actions=set_mpls_label:5,set_mpls_tc:1,set_mpls_ttl:3",
              "priority=32768,mpls actions=set_field:5->mpls_label,set_field:1->mpls_tc,set_field:3->mpls_ttl"},
+        Good{"actions=controller(reason=no_match,max_len=128),controller(max_len=65535,reason=packet_out)",
+             "priority=32768 actions=controller(reason=no_match,max_len=128),controller(reason=packet_out)"},
+        Good{"actions=controller(reason=action),controller(reason=action,max_len=9),controller()",
+             "priority=32768 actions=CONTROLLER:65535,CONTROLLER:9,CONTROLLER:65535"},
+        Good{"ip,nw_ttl=1,actions=controller(reason=invalid_ttl),write_actions(controller(reason=group))",
+             "priority=32768,ip,nw_ttl=1 "
+             "actions=controller(reason=invalid_ttl),write_actions(controller(reason=group))"},
         Good{"ip,actions=set_field:1/1->nw_ttl", "priority=32768,ip actions=set_field:0x1/0x1->nw_ttl"},
         Good{"mpls,actions=load:0x3->OXM_OF_MPLS_LABEL[18..19]",
              "priority=32768,mpls actions=set_field:0xc0000/0xc0000->mpls_label"},

@@ -157,6 +157,12 @@ const std::vector<std::string> kBoth = {
     "icmp6,actions=set_field:3->icmpv6_type,set_field:2->icmpv6_code",
     "ipv6,actions=set_field:::1->ipv6_src,set_field:2001:db8::/32->ipv6_dst",
     "actions=set_field(1:2:3:4:5:6->eth_src)",
+    "actions=controller,controller:64",
+    "actions=controller(max_len=64)",
+    "actions=controller(reason=no_match)",
+    "actions=controller(reason=invalid_ttl,max_len=1)",
+    "actions=controller(max_len=65535,reason=packet_out)",
+    "actions=controller(reason=action_set),controller(reason=group),controller(reason=action)",
 };
 
 // Lines that both refuse.
@@ -201,6 +207,9 @@ const std::vector<std::string> kNeither = {
     "actions=drop,2",
     "actions=2,drop",
     "actions=foo",
+    "actions=controller(reason=hunger)",
+    "actions=controller(max_len=65536)",
+    "actions=controller(size=5)",
     "actions=output",
     "actions=1)",
     "actions=output:65280",

@@ -142,6 +142,29 @@ TEST_F(ControllerTest, ABucketSendsToItAndWhatFollowsTheGroupIsForAnotherReason)
   EXPECT_THAT(Sent(2), ElementsAre(frame));
 }
 
+TEST_F(ControllerTest, AnActionsOwnReasonGoesBeforeHowThePacketGotThere) {
+  switch_.engine().ListenForPackets(true);
+  const Action expired{.type = ActionType::kController, .reason = PuntReason::kInvalidTtl};
+  GroupSpec group{.id = 7, .type = GroupType::kIndirect};
+  group.buckets.push_back({.id = 0, .actions = {expired}});
+  ASSERT_TRUE(switch_.engine().groups().Create(group).ok());
+  switch_.AddFlow({}, {expired, {.type = ActionType::kGroup, .port = 7}, ToController(), Deferred(expired)});
+  switch_.Receive(1, {Udp()});
+  std::vector<PuntReason> reasons;
+  for (const Taken& taken : Take()) reasons.push_back(taken.packet.reason);
+  EXPECT_THAT(reasons, ElementsAre(PuntReason::kInvalidTtl, PuntReason::kInvalidTtl, PuntReason::kAction,
+                                   PuntReason::kInvalidTtl));
+}
+
+TEST_F(ControllerTest, APacketOutsOwnListHasAReasonAndTheTablesBehindItTheirs) {
+  switch_.engine().ListenForPackets(true);
+  switch_.AddFlow({}, {ToController()});
+  ASSERT_TRUE(Send(Udp(), 1, {ToController(), GoTo(0)}).ok());
+  std::vector<PuntReason> reasons;
+  for (const Taken& taken : Take()) reasons.push_back(taken.packet.reason);
+  EXPECT_THAT(reasons, ElementsAre(PuntReason::kPacketOut, PuntReason::kAction));
+}
+
 TEST_F(ControllerTest, ChainsOfBuffersComeWhole) {
   switch_.engine().ListenForPackets(true);
   switch_.AddFlow({}, {ToController()});

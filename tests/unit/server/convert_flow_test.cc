@@ -64,6 +64,11 @@ v1::Action Controller(uint32_t max_len) {
   action.mutable_controller()->set_max_len(max_len);
   return action;
 }
+v1::Action Controller(v1::PacketReason reason) {
+  v1::Action action;
+  action.mutable_controller()->set_reason(reason);
+  return action;
+}
 v1::Action Goto(uint32_t table_id) {
   v1::Action action;
   action.mutable_goto_table()->set_table_id(table_id);
@@ -106,6 +111,9 @@ TEST(FlowSpecTest, EveryActionComesBack) {
       {WriteActions({DecTtl(), Output(3)}), PushMpls(0x8848)},
       {PushMpls(0x8847), Of(&v1::Action::mutable_dec_mpls_ttl), PopMpls(0x0800), Goto(254)},
       {Controller(128), Controller(0), Controller(65535)},
+      {Controller(v1::PACKET_REASON_NO_MATCH), Controller(v1::PACKET_REASON_ACTION_SET)},
+      {Controller(v1::PACKET_REASON_GROUP), Controller(v1::PACKET_REASON_INVALID_TTL),
+       Controller(v1::PACKET_REASON_PACKET_OUT)},
       {},
   };
   for (const std::vector<v1::Action>& actions : all) {
@@ -116,6 +124,13 @@ TEST(FlowSpecTest, EveryActionComesBack) {
     FlowToProto(flow, &out);
     EXPECT_TRUE(MessageDifferencer::Equals(out.spec(), in)) << out.DebugString() << in.DebugString();
   }
+}
+
+TEST(FlowSpecTest, TheReasonActionIsNoneOfItsOwn) {
+  FlowSpec given, unset;
+  ASSERT_TRUE(Convert(Spec({}, {Controller(v1::PACKET_REASON_ACTION)}), given).ok());
+  ASSERT_TRUE(Convert(Spec({}, {Controller(0)}), unset).ok());
+  EXPECT_EQ(given.actions, unset.actions);
 }
 
 TEST(FlowSpecTest, ActionsArriveAsTheDataplaneTakesThem) {
@@ -225,6 +240,10 @@ const BadSpec kBadSpecs[] = {
      kInvalid, "flow.actions[0]", "not the last action"},
     {"ControllerTooLong", Spec({}, {Controller(65536)}), kInvalid, "flow.actions[0].controller.max_len",
      "1 to 65535, or 0 for all"},
+    {"ControllerWithoutSuchAReason", Spec({}, {Controller(static_cast<v1::PacketReason>(7))}), kInvalid,
+     "flow.actions[0].controller.reason",
+     "no reason 7: PACKET_REASON_ACTION, PACKET_REASON_NO_MATCH, PACKET_REASON_ACTION_SET, PACKET_REASON_GROUP, "
+     "PACKET_REASON_INVALID_TTL or PACKET_REASON_PACKET_OUT"},
     {"ControllerTooLongInSet",
      With([](v1::FlowSpec& s) { *s.add_actions()->mutable_write_actions()->add_actions() = Controller(65536); }),
      kInvalid, "flow.actions[0].write_actions.actions[0].controller.max_len", "1 to 65535, or 0 for all"},
