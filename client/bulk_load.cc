@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -36,12 +37,12 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) text.assign(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
   if (!file || file.bad()) {
     return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno != 0 ? errno : EIO)));
   }
-  return text;
+  return std::move(text).str();
 }
 
 BulkLoad::BulkLoad(std::string source, const std::string& text, const TextOptions& options)

@@ -1,6 +1,8 @@
 #include "server/flow_service.h"
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/support/message_allocator.h>
 
 #include "server/common_service.h"
 #include "sluice/v1/flow_service.grpc.pb.h"
@@ -34,10 +36,39 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchFlowsResponse
   RequestCounters& requests_;
 };
 
+// A batch has tens of thousands of messages, which come and go as one: on an arena a flow's cost a few
+// additions, not as many allocations and releases, which were half of what a batch cost.
+class BatchMessages final : public grpc::MessageHolder<v1::BatchWriteRequest, v1::BatchWriteResponse> {
+ public:
+  BatchMessages() : arena_(Options()) {
+    set_request(google::protobuf::Arena::CreateMessage<v1::BatchWriteRequest>(&arena_));
+    set_response(google::protobuf::Arena::CreateMessage<v1::BatchWriteResponse>(&arena_));
+  }
+  void Release() override { delete this; }
+
+ private:
+  static google::protobuf::ArenaOptions Options() {
+    google::protobuf::ArenaOptions options;
+    options.max_block_size = size_t{64} << 10;
+    return options;
+  }
+
+  google::protobuf::Arena arena_;
+};
+
+class BatchAllocator final : public grpc::MessageAllocator<v1::BatchWriteRequest, v1::BatchWriteResponse> {
+ public:
+  grpc::MessageHolder<v1::BatchWriteRequest, v1::BatchWriteResponse>* AllocateMessages() override {
+    return new BatchMessages;
+  }
+};
+
 class FlowService final : public v1::FlowService::CallbackService {
  public:
   FlowService(FlowApi& api, FlowWatches& watches, RequestCounters& requests)
-      : api_(api), watches_(watches), requests_(requests) {}
+      : api_(api), watches_(watches), requests_(requests) {
+    SetMessageAllocatorFor_BatchWrite(&batches_);
+  }
 
   ServerUnaryReactor* CreateFlow(CallbackServerContext* context, const v1::CreateFlowRequest* request,
                                  v1::CreateFlowResponse* response) override {
@@ -99,6 +130,7 @@ class FlowService final : public v1::FlowService::CallbackService {
   FlowApi& api_;
   FlowWatches& watches_;
   RequestCounters& requests_;
+  BatchAllocator batches_;
 };
 
 }  // namespace
