@@ -14,34 +14,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
-#include "client/bulk_load.h"
 #include "client/client.h"
-#include "client/flow_text.h"
+#include "tests/bench/flow_file.h"
 
 namespace sluice::client {
 namespace {
 
 constexpr size_t kFlowsAtOnce = 50;
-
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "change_flows: %s\n", std::string(status.message()).c_str());
-  return 1;
-}
-
-absl::StatusOr<std::vector<v1::FlowSpec>> ReadFlows(const std::string& path) {
-  absl::StatusOr<std::string> text = ReadText(path);
-  if (!text.ok()) return text.status();
-  std::vector<v1::FlowSpec> flows;
-  TextOptions options{.source = path};
-  const absl::Status status = ForEachFlowLine(*text, [&](absl::string_view line, int number) {
-    options.line = number;
-    absl::StatusOr<FlowText> flow = ParseFlow(line, options);
-    if (flow.ok()) flows.push_back(std::move(flow->spec));
-    return flow.status();
-  });
-  if (!status.ok()) return status;
-  return flows;
-}
 
 v1::BatchWriteRequest Batch(const std::vector<v1::FlowSpec>& flows, size_t first) {
   v1::BatchWriteRequest request;
@@ -58,9 +37,9 @@ v1::BatchWriteRequest Batch(const std::vector<v1::FlowSpec>& flows, size_t first
 
 int Run(const std::string& address, const std::string& path, double rate, double seconds) {
   const absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(address);
-  if (!client.ok()) return Fail(client.status());
+  if (!client.ok()) return Fail("change_flows", client.status());
   const absl::StatusOr<std::vector<v1::FlowSpec>> flows = ReadFlows(path);
-  if (!flows.ok()) return Fail(flows.status());
+  if (!flows.ok()) return Fail("change_flows", flows.status());
   std::vector<absl::Duration> latencies;
   uint64_t changes = 0;
   uint64_t failed = 0;
@@ -72,7 +51,7 @@ int Run(const std::string& address, const std::string& path, double rate, double
     const v1::BatchWriteRequest request = Batch(*flows, first);
     const absl::Time sent = absl::Now();
     const absl::StatusOr<v1::BatchWriteResponse> response = (*client)->BatchWrite(request);
-    if (!response.ok()) return Fail(response.status());
+    if (!response.ok()) return Fail("change_flows", response.status());
     latencies.push_back(absl::Now() - sent);
     for (const v1::BatchItemResult& result : response->results()) failed += result.has_error();
     changes += static_cast<uint64_t>(request.items_size());
