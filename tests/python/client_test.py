@@ -169,7 +169,8 @@ class Scenario(Client):
 
     def test_watch(self):
         """Each service's health, from SERVING to NOT_SERVING, and then the end of the stream."""
-        names = ["", "sluice.v1.FlowService", "sluice.v1.PortService", "sluice.v1.TableService", "sluice.v1.SwitchService", "sluice.v1.MacService", "sluice.v1.PacketService"]
+        names = ["", "sluice.v1.FlowService", "sluice.v1.PortService", "sluice.v1.TableService", "sluice.v1.SwitchService", "sluice.v1.TraceService",
+                 "sluice.v1.GroupService", "sluice.v1.MeterService", "sluice.v1.MacService", "sluice.v1.PacketService", "sluice.v1.CaptureService"]
         stub = health_pb2_grpc.HealthStub(self.channel)
         watches = [stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=60) for name in names]
         serving, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
