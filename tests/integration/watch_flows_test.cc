@@ -262,15 +262,18 @@ class Mirror {
   std::map<uint64_t, uint64_t> flows_;
 };
 
-// While flows come, change and go, watches begin; each must hold the truth.
+// While flows come, change and go, watches begin; each must hold the truth. What a watch has not read yet the switch
+// keeps, up to its limit: each watch has a share of that while it begins, however slow it is.
 TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
-  constexpr uint32_t kFlows = 20'000;
+  constexpr uint32_t kFlows = 20'000, kShare = 400;  // batches, of 32 changes each
   AddToPorts(0, kFlows);
   std::atomic<bool> stop = false;
+  std::atomic<uint32_t> batches_allowed = kShare;
   std::thread writer([&] {
     uint64_t cookie = 1;
     const auto stub = v1::FlowService::NewStub(test_server_.channel());
-    for (uint32_t i = 0; !stop; i = (i + 997) % kFlows) {
+    for (uint32_t i = 0, batches = 0; !stop; i = (i + 997) % kFlows, ++batches) {
+      while (batches >= batches_allowed && !stop) absl::SleepFor(absl::Milliseconds(1));
       v1::BatchWriteRequest batch;
       for (uint32_t k = i; k < i + 30; ++k) {
         v1::UpdateFlowRequest* update = batch.add_items()->mutable_update();
@@ -289,6 +292,7 @@ TEST_F(WatchFlowsTest, BetweenCurrentFlowsAndEventsIsNeitherGapNorDouble) {
   for (int i = 0; i < 4; ++i) {
     watches.push_back(Open(request));
     watches.back()->UntilSynced();
+    batches_allowed += kShare;
   }
   stop = true;
   writer.join();
