@@ -21,7 +21,7 @@ struct ClassifierOptions {
   EqualPriority equal_priority = EqualPriority::kOldest;
   uint32_t mask_cache_entries = 0;                  // a worker; 0: off; rounded up to a power of two
   absl::Duration resort_period = absl::Seconds(4);  // of masks by use; 0: only on demand
-  uint32_t pruned_from = 12;                        // masks; with fewer, trying all is cheaper
+  uint32_t pruned_from = 12;                        // masks; with fewer all are tried, cheaper if the first is hit most
 
   bool operator==(const ClassifierOptions&) const = default;
 };
